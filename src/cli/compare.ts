@@ -168,13 +168,10 @@ async function plan(options: CompareOptions): Promise<PlannedComparison> {
   const { seeds = DEFAULT_SEEDS, problems } = options;
   const more = problems === undefined ? [] : [`evaluation.problems=${problems}`];
   const set = [...options.set ?? [], ...more];
-  const base = await settlePrecision(
-    loadBaseConfig(options.config, { ...options, set }),
-    options.gpuIndex,
-    console.log,
-  );
-  const path = base.run_directory ?? nextRunDirectory("runs", folderName(problemsName(base)));
+  const loaded = loadBaseConfig(options.config, { ...options, set });
+  const path = loaded.run_directory ?? nextRunDirectory("runs", folderName(problemsName(loaded)));
   RunFolder.at(path).requireUnused();
+  const base = await settlePrecision(loaded, options.gpuIndex, console.log);
   return { base, arms: loadArms(options.arms, base), seeds, path };
 }
 

@@ -17,12 +17,12 @@ import type { SessionOptions } from "../run/session/run_session.ts";
 import { latestCheckpoint } from "../run/store/checkpoint.ts";
 import { latestRunDirectory, nextRunDirectory, RunFolder } from "../run/store/run_folder.ts";
 import { type RunTimeline, withTimeline } from "../run/trace/run_timeline.ts";
-import { settlePrecision } from "../run/tuning/settled_precision.ts";
 import { describeParts } from "./device_line.ts";
 import { FollowedRun } from "./followed_run.ts";
 import { INTERRUPTED_EXIT_CODE } from "./interrupt.ts";
 import type { DescribeStep } from "./progress/run_progress.ts";
 import { onRanks } from "./ranks/on_ranks.ts";
+import { settleOnRanks } from "./ranks/gpu_of_rank.ts";
 import { type RunOnGpu, runOnGpu } from "./ranks/run_on_gpu.ts";
 import { type ConfigOptions, refuseWithResume } from "./run_options.ts";
 import {
@@ -122,12 +122,10 @@ export async function runTraining<Config extends TrainingConfig, Run>(
   };
   await onRanks(options.ranks, async (ranks) => void await choose(ranks), async (opened) => {
     const { communicator: ranks } = opened;
-    const chosen = await broadcastOutcome(ranks, 0, async () => {
-      const { config, ...rest } = await choose(ranks.size);
-      // One precision for all ranks, and the one that the run's folder has.
-      return { config: await settlePrecision(config, options.gpuIndex, console.log), ...rest };
-    });
-    await trainOn(training, opened, options, chosen);
+    const chosen = await broadcastOutcome(ranks, 0, () => choose(ranks.size));
+    // What the run's folder has, too.
+    const config = await settleOnRanks(opened, chosen.config, options.gpuIndex);
+    await trainOn(training, opened, options, { ...chosen, config });
   });
 }
 

@@ -10,6 +10,7 @@ import { checkPolicyMemory } from "../../run/memory/policy_memory.ts";
 import { judgedFiles, writeBankReport } from "../../run/bank/bank_report.ts";
 import {
   type BankPolicy,
+  type BankRun,
   openBankRuns,
   policiesOf,
   weightsHash,
@@ -90,7 +91,11 @@ async function verifiersOf(options: BankOptions, bank: Bank): Promise<BankPolicy
   if (model.length === 0 && file !== undefined) {
     throw new UserError("--config says how a --model is prompted; a --run has its own.");
   }
-  const runs = openBankRuns(run, checkpoints ?? "all", { set, gpu });
+  const settle = (config: TangoConfig) => settlePrecision(config, gpuIndex, console.error);
+  const runs: BankRun[] = [];
+  for (const one of openBankRuns(run, checkpoints ?? "all", { set, gpu })) {
+    runs.push({ ...one, config: await settle(one.config) });
+  }
   for (const { path, config } of runs) {
     const task = problemsName(config);
     if (task === bank.task) continue;
@@ -102,7 +107,7 @@ async function verifiersOf(options: BankOptions, bank: Bank): Promise<BankPolicy
   const alone: BankPolicy[] = [];
   for (const path of model) {
     const said = { model: path, policy: "verifier", k: 1, config: file, set, gpu } as const;
-    const config = await settlePrecision(configure(said, true), gpuIndex, console.error);
+    const config = await settle(configure(said, true));
     alone.push({ name: path, config, run: null, step: null, checkpoint: null });
   }
   const known = policiesOf(runs, "verifier");

@@ -1,7 +1,12 @@
 import { UserError } from "../../base/user_error.ts";
 import type { OpenCommunicator } from "../../distributed/open_communicator.ts";
 import { gatherValues } from "../../distributed/values.ts";
-import { describeGpu, listGpus } from "../../platform/gpus/gpu_list.ts";
+import { describeGpu, type ListedGpu, listGpus } from "../../platform/gpus/gpu_list.ts";
+import {
+  type PrecisionKeys,
+  type Settled,
+  settlePrecision,
+} from "../../run/tuning/settled_precision.ts";
 import { describeSharing, gpusOfRanks } from "../../platform/gpus/gpus_of_ranks.ts";
 
 /** The GPU that a rank takes. */
@@ -30,12 +35,37 @@ export async function gpuOfRank(
         "and so on. Leave it out.",
     );
   }
-  const { localRank } = places[rank];
-  const gpu = gpusOfRanks(listGpus(), localRank + 1)[localRank] ?? null;
+  const gpu = gpuInPlace(places[rank].localRank);
   const gpus = await gatherValues(communicator, gpu);
   if (rank === 0) {
     const all = gpus.map((gpu, r) => ({ gpu, host: places[r].host }));
     for (const line of describeSharing(all)) console.log(line);
   }
   return { index: gpu?.index, words: gpu === null ? "its GPU" : describeGpu(gpu) };
+}
+
+/** Null where none is listed. */
+function gpuInPlace(localRank: number): ListedGpu | null {
+  return gpusOfRanks(listGpus(), localRank + 1)[localRank] ?? null;
+}
+
+/**
+ * The same configuration with one precision for all ranks: what `auto` comes to on the GPU of each, and f32 where they
+ * differ. All ranks call it; the first one says what it came to.
+ *
+ * @throws UserError when a GPU cannot be had
+ */
+export async function settleOnRanks<Config extends PrecisionKeys>(
+  { communicator, places }: OpenCommunicator,
+  config: Config,
+  index: number | undefined,
+): Promise<Settled<Config>> {
+  const { rank, size } = communicator;
+  const tell = rank === 0 ? (line: string) => console.log(line) : () => {};
+  const own = size === 1 ? index : gpuInPlace(places[rank].localRank)?.index;
+  const found = await settlePrecision(config, own, tell);
+  const all = new Set(await gatherValues(communicator, found.precision));
+  if (all.size === 1) return found;
+  tell(`precision auto: f32 on all ranks, as it came to ${[...all].join(" and ")} on their GPUs`);
+  return { ...found, precision: "f32" };
 }

@@ -4,9 +4,16 @@ import type { Gpu } from "../../gpu/gpu.ts";
 import { RandomStream } from "../../random/philox.ts";
 import { gemm, type GemmLayout } from "../products/gemm.ts";
 import { faultInBits } from "./same_bits.ts";
+import { repeated, trialNumbers } from "./trial_numbers.ts";
 
-/** Columns that no tile divides, and a depth with a last slab that is not full. */
-const shape = { columns: 136, depth: 324 } as const;
+/** Columns that no tile divides, and a depth that blocks of weights divide. */
+const shape = { columns: 136, depth: 320 } as const;
+
+/** The second factor: trained weights, and frozen ones as files have them. */
+const factors = [["nt", "f32"], ["nn", "f32"], ["nt", "bf16"], ["nn", "bf16"], [
+  "nt",
+  "q4k",
+]] as const;
 
 /** So few that the product itself makes them f16, as in decoding, and so many that a launch before it does. */
 const rowCounts = [5, 69] as const;
@@ -25,33 +32,51 @@ const lost = 2 ** -10 + shape.depth * 2 ** -24;
  * @returns null where nothing is
  */
 export async function faultOnMatrixUnits(gpu: Gpu): Promise<string | null> {
+  try {
+    return await faultInNumbers(gpu);
+  } catch (error) {
+    // A driver that does not compile these kernels, or gives out at them.
+    return error instanceof Error ? error.message : `${error}`;
+  }
+}
+
+async function faultInNumbers(gpu: Gpu): Promise<string | null> {
   const { columns, depth } = shape;
   const random = new RandomStream(7, 99);
-  const draw = (count: number) => Float32Array.from({ length: count }, () => random.uniform());
-  const right = draw(columns * depth);
   for (const rows of rowCounts) {
-    const left = draw(rows * depth);
-    for (const at of left.keys()) {
-      const row = Math.floor(at / depth);
-      // Where all terms are positive, one that is missing or scaled wrongly cannot hide behind the others.
-      if (row % 2 === 1) left[at] = 2 * left[at] - 1;
-      // As gradients are, of other sizes in each row.
-      left[at] *= 2 ** -(7 * row % 20);
-    }
-    for (const layout of ["nt", "nn"] as const) {
+    for (const [layout, type] of factors) {
+      const { stored, values } = trialNumbers(rows, type);
+      const right = Float32Array.from(
+        { length: columns * depth },
+        (_, i) => values[i % values.length],
+      );
+      const left = Float32Array.from({ length: rows * depth }, (_, at) => {
+        const row = Math.floor(at / depth), drawn = 2 * random.uniform() - 1;
+        // Of each second row one sum has positive terms alone: none that is missing or scaled wrongly hides behind others.
+        const along = right[placeIn(layout, row % columns, at % depth)];
+        const value = row % 2 === 0 ? Math.abs(drawn) * Math.sign(along) : drawn;
+        // As of gradients, each row has a size of its own.
+        return value * 2 ** -(7 * row % 20);
+      });
       using steps = gpu.steps();
       const [product] = steps.run(() => {
         const a = gpu.from(left, [rows, depth]);
-        const b = gpu.from(right, layout === "nt" ? [columns, depth] : [depth, columns]);
+        const b = gpu.tensor(layout === "nt" ? [columns, depth] : [depth, columns], type);
         const c = gpu.tensor([rows, columns]);
+        gpu.write(b, repeated(stored, b.hostLength));
         gemm(gpu, layout, a, b, c, { label: "matrix units" });
         return [c];
       });
       const fault = faultInProduct(layout, left, right, await gpu.readFloats(product));
-      if (fault !== null) return fault;
+      if (fault !== null) return `${fault}, weights in ${type}`;
     }
   }
   return await faultInBits(gpu);
+}
+
+/** Where the second factor has the k-th term of a column. */
+function placeIn(layout: Exclude<GemmLayout, "tn">, column: number, k: number): number {
+  return layout === "nt" ? column * shape.depth + k : k * shape.columns + column;
 }
 
 /**
@@ -72,8 +97,7 @@ export function faultInProduct(
     for (let column = 0; column < columns; column++) {
       let sum = 0, magnitudes = 0;
       for (let k = 0; k < depth; k++) {
-        const at = layout === "nt" ? column * depth + k : k * columns + column;
-        const term = left[row * depth + k] * right[at];
+        const term = left[row * depth + k] * right[placeIn(layout, column, k)];
         sum += term;
         magnitudes += Math.abs(term);
       }

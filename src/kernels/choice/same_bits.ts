@@ -23,7 +23,7 @@ export async function requireSameBits(gpu: Gpu): Promise<void> {
   if (fault === null) return;
   const { name, engine } = gpu.info;
   throw new Failure(
-    `${name} with the ${engine} engine gives ${fault}: what is sampled would not be what is trained on. Take the ` +
+    `${name} with the ${engine} engine computes wrongly: ${fault}. What is sampled would not be what is trained on. Take the ` +
       `other engine (--gpu ${
         engine === "native" ? "dawn" : "native"
       }) or update the GPU's driver, and report it ` +
@@ -40,7 +40,7 @@ export async function faultInBits(gpu: Gpu): Promise<string | null> {
     const [batch, alone] = await gpu.readAll(steps.run(() => launch(gpu)));
     const [found, expected] = [alone, batch].map((data) => new Uint32Array(data.buffer));
     if (found.some((bits, i) => bits !== expected[i])) {
-      return `${what} other bits for one row than for many`;
+      return `${what} has other bits for one row than for many`;
     }
   }
   return null;

@@ -30,7 +30,9 @@ export function initialise({ parameters, config }: Model, seed: number, deviatio
       return;
     }
     const at = uniforms(seed, tensor);
-    const residual = /o_proj|down_proj/.test(name) ? Math.sqrt(2 * config.layers) : 1;
+    const residual = /\.(o_proj|down_proj|out_proj|w2)\./.test(name)
+      ? Math.sqrt(2 * config.layers)
+      : 1;
     for (let i = 0; i < data.length; i += 2) {
       const radius = Math.sqrt(-2 * Math.log(1 - at(i)));
       const angle = 2 * Math.PI * at(i + 1);

@@ -2,7 +2,7 @@ import type { Gpu } from "../../gpu/gpu.ts";
 import { kindOf, type LayerKind, type ModelConfig } from "./config.ts";
 import { biasKey, layerKey, parameterBlocks } from "./layout.ts";
 import type { Linear } from "./linear.ts";
-import { type LoraBlockKey, loraBlocks, type LoraConfig, loraGroups, targetsIn } from "./lora.ts";
+import { type LoraBlockKey, loraBlocks, type LoraConfig, loraGroups } from "./lora.ts";
 import {
   type Parameter,
   type ParameterOptions,
@@ -56,6 +56,7 @@ export interface ParameterCount {
 
 /** An adapter for `Model.adapted`. */
 export interface AdapterOptions {
+  /** Targets by the model's own names, as `targetsIn` gives them; others change nothing. */
   readonly config: LoraConfig;
   readonly basePath: string;
   readonly trained: boolean;
@@ -101,9 +102,9 @@ export class Model {
     this.expectLive();
     const { gpu, config } = this;
     if (!options) return this.#with(null);
-    const lora = { ...options.config, targets: targetsIn(config, options.config.targets) };
+    const { config: lora, basePath } = options;
     const parameters = new Parameters(gpu, () => loraBlocks(config, lora), options);
-    return this.#with({ config: lora, basePath: options.basePath, parameters });
+    return this.#with({ config: lora, basePath, parameters });
   }
 
   /**

@@ -37,7 +37,9 @@ export function ggufConfig(file: GgufFile): ModelConfig {
   };
   const hasBias = (module: string) => tensors.has(`model.layers.0.${module}.bias`);
   const heads = value("attention.head_count");
-  const kvHeads = value("attention.head_count_kv");
+  const { kvHeads, convolves } = family.gguf.convolves
+    ? headsOfLayers(path, value("attention.head_count_kv"))
+    : { kvHeads: value("attention.head_count_kv"), convolves: null };
   const headDim = value("attention.key_length") ??
     Number(value("embedding_length")) / Number(heads);
   const config = parseModelConfig({
@@ -47,7 +49,7 @@ export function ggufConfig(file: GgufFile): ModelConfig {
     intermediate_size: value("feed_forward_length"),
     num_hidden_layers: value("block_count"),
     num_attention_heads: heads,
-    num_key_value_heads: Array.isArray(kvHeads) ? Math.max(...kvHeads) : kvHeads,
+    num_key_value_heads: kvHeads,
     head_dim: headDim,
     rms_norm_eps: value("attention.layer_norm_rms_epsilon"),
     max_position_embeddings: value("context_length"),
@@ -59,9 +61,7 @@ export function ggufConfig(file: GgufFile): ModelConfig {
     norm_eps: value("attention.layer_norm_rms_epsilon"),
     block_auto_adjust_ff_dim: false,
     conv_L_cache: value("shortconv.l_cache"),
-    ...(family.gguf.convolves && Array.isArray(kvHeads)
-      ? { layer_types: kvHeads.map((count) => count === 0 ? "conv" : "full_attention") }
-      : {}),
+    ...(convolves ? { layer_types: convolves.map((one) => one ? "conv" : "full_attention") } : {}),
     // Granite's; the others do not read them.
     embedding_multiplier: value("embedding_scale"),
     attention_multiplier: value("attention.scale"),
@@ -89,6 +89,27 @@ export function ggufConfig(file: GgufFile): ModelConfig {
       logits: 1 / short(1 / scales.logits),
     },
   };
+}
+
+/**
+ * Key and value heads where a layer that has none convolves.
+ *
+ * @param found a number for all layers, or one for each
+ * @throws UserError when layers that attend have not all the same
+ */
+function headsOfLayers(
+  path: string,
+  found: unknown,
+): { readonly kvHeads: unknown; readonly convolves: readonly boolean[] | null } {
+  if (!Array.isArray(found)) return { kvHeads: found, convolves: null };
+  const counts = found.map(Number);
+  const [kvHeads, ...others] = new Set(counts.filter((count) => count !== 0));
+  if (kvHeads !== undefined && others.length === 0) {
+    return { kvHeads, convolves: counts.map((count) => count === 0) };
+  }
+  throw new UserError(
+    `${path}: attention.head_count_kv is [${counts}]; expected one number of heads for all layers that attend, and 0 for the others`,
+  );
 }
 
 /** The format keeps numbers in f32; the model's own are short decimals. */

@@ -61,7 +61,9 @@ function byteTokenizer(): Tokenizer {
  * outermost layers and of every third one between them.
  */
 function hasMoreBits(tensor: string, layers: number): boolean {
-  const match = /\.(\d+)\.(?:mlp\.down_proj|self_attn\.v_proj)\.weight$/.exec(tensor);
+  const match = /\.(\d+)\.(?:mlp\.down_proj|feed_forward\.w2|self_attn\.v_proj)\.weight$/.exec(
+    tensor,
+  );
   if (!match) return false;
   const layer = Number(match[1]), eighth = Math.floor(layers / 8);
   return layer < eighth || layer >= Math.floor(7 * layers / 8) || (layer - eighth) % 3 === 2;

@@ -141,7 +141,8 @@ async function trainingWork(
 }
 
 async function samplingWork(model: Model): Promise<Pick<PolicyWork, "prefill" | "decode">> {
-  const { gpu, config: { layers, kvHeads, headDim } } = model;
+  const { gpu, config: { kvHeads, headDim } } = model;
+  const attending = model.layers.filter(({ convolution }) => convolution === null).length;
   const rehearse = async (slots: number) => {
     const sampler = new Sampler(model, { slots, stepsBetweenReadbacks: 1 });
     for (let sequenceId = 0; sequenceId < slots; sequenceId++) {
@@ -163,7 +164,7 @@ async function samplingWork(model: Model): Promise<Pick<PolicyWork, "prefill" | 
   const slots = 16;
   const base = await rehearse(slots);
   const twice = await rehearse(2 * slots);
-  const bytesOfKey = 2 * layers * kvHeads * headDim * bytesOf(gpu.cacheDtype);
+  const bytesOfKey = 2 * attending * kvHeads * headDim * bytesOf(gpu.cacheDtype);
   return {
     prefill: (tokens, pairs) => {
       const more = tokens / (slots * length) - 1;

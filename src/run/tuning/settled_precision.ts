@@ -1,4 +1,3 @@
-import { UserError } from "../../base/user_error.ts";
 import { Gpu } from "../../gpu/gpu.ts";
 import type { EngineChoice, GpuOptions } from "../../gpu/gpu_options.ts";
 import { matrixOfHalves, type Precision } from "../../gpu/tuning.ts";
@@ -29,6 +28,9 @@ export interface SettledOptions extends Pick<GpuOptions, "index" | "cacheDtype">
   readonly precision?: PrecisionChoice;
 }
 
+/** What was found of each GPU: it is checked once. */
+const settled = new Map<string, Promise<SettledPrecision>>();
+
 /**
  * The same configuration with what its `auto` comes to on this GPU.
  *
@@ -43,7 +45,10 @@ export async function settlePrecision<Config extends PrecisionKeys>(
 ): Promise<Settled<Config>> {
   const { gpu, precision: choice } = config;
   if (choice !== "auto") return { ...config, precision: choice };
-  const { precision, because } = await precisionFor(gpu, index);
+  const key = `${gpu} ${index ?? ""}`;
+  const found = settled.get(key) ?? precisionFor(gpu, index);
+  settled.set(key, found);
+  const { precision, because } = await found;
   tell(`precision auto: ${precision}, ${because}`);
   return { ...config, precision };
 }
@@ -69,8 +74,9 @@ async function precisionFor(choice: EngineChoice, index?: number): Promise<Settl
     plain = await Gpu.open("dawn", { index });
   } catch (error) {
     // Without Dawn the native engine is there still, and says itself when it is not.
-    if (choice === "dawn" || !(error instanceof UserError)) throw error;
-    return chains("as the Dawn engine, which shows matrix units, finds no GPU");
+    if (choice === "dawn") throw error;
+    const why = error instanceof Error ? error.message : `${error}`;
+    return chains(`as the Dawn engine, which shows matrix units, opens no GPU: ${why}`);
   }
   const { info } = plain;
   plain.close();

@@ -3,7 +3,7 @@ import { Adapters, type TrainedAdapter } from "../../engine/adapters.ts";
 import { savedState, stateReceiver } from "../../engine/training/saved_state.ts";
 import type { BetweenPasses } from "../../engine/training/forward.ts";
 import type { TrainerOptions } from "../../engine/training/trainer.ts";
-import type { LoraConfig } from "../../model/decoder/lora.ts";
+import { type LoraConfig, targetsIn } from "../../model/decoder/lora.ts";
 import { loadAdapterWeights, openAdapterFolder } from "../../model/weights/adapter_folder.ts";
 import { modelFiles } from "../../model/weights/model_files.ts";
 import type { LoadedModel } from "../../model/weights/model_folder.ts";
@@ -41,7 +41,8 @@ export class TrainedAdapters {
     this.#adapters = new Adapters(loaded.model, basePath);
     this.#handlers = {
       create: async ({ adapter, config, seed }) => {
-        await this.#create(adapter, config, seed);
+        const targets = targetsIn(loaded.model.config, config.targets);
+        await this.#create(adapter, { ...config, targets }, seed);
         return null;
       },
       load: (asked) => this.#load(asked),

@@ -50,12 +50,10 @@ export async function teach(
   control: RunControl,
   tell: (told: ToldOfModel) => void,
 ): Promise<boolean> {
-  const config = await settlePrecision(
-    { ...asked, gpu: "dawn" },
-    undefined,
-    (text) => tell({ type: "doing", text }),
-  );
-  const { cache_dtype: cacheDtype, precision } = config;
+  const say = (text: string) => tell({ type: "doing", text });
+  const { precision } = await settlePrecision({ ...asked, gpu: "dawn" }, undefined, say);
+  const config = { ...asked, precision };
+  const { cache_dtype: cacheDtype } = config;
   const gpu = await Gpu.open("dawn", { cacheDtype, precision });
   try {
     tell({ type: "doing", text: "Loading the model and compiling kernels …" });

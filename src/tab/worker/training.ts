@@ -101,12 +101,10 @@ export class Training {
     this.control = new RunControl();
     this.#preset = preset;
     this.tell({ type: "doing", text: "Opening the GPU …" });
-    const config = await settlePrecision(
-      { ...asked, gpu: "dawn" },
-      undefined,
-      (text) => this.tell({ type: "doing", text }),
-    );
-    const { cache_dtype: cacheDtype, precision } = config;
+    const tell = (text: string) => this.tell({ type: "doing", text });
+    const { precision } = await settlePrecision({ ...asked, gpu: "dawn" }, undefined, tell);
+    const config = { ...asked, precision };
+    const { cache_dtype: cacheDtype } = config;
     const gpu = await Gpu.open("dawn", { cacheDtype, precision });
     try {
       this.tell({ type: "device", device: gpu.info });

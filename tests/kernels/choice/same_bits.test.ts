@@ -21,7 +21,7 @@ onEveryGpu("a device that does not is refused with what to do", async (gpu) => {
     spoil("attention");
     await assert.rejects(
       requireSameBits(gpu),
-      /gives attention other bits for one row than for many: .* Take the other engine \(--gpu (native|dawn)\) or update/,
+      /computes wrongly: attention has other bits for one row than for many\. .* Take the other engine \(--gpu (native|dawn)\) or update/,
     );
   } finally {
     gpu.dispatch = dispatch;

@@ -71,8 +71,10 @@ export function parseModelConfig(json: unknown, file: string): ModelConfig {
     heads,
     kvHeads,
     headDim,
-    normEpsilon: keys.positive(family.normKey ?? "rms_norm_eps", 1e-6),
-    tiedEmbeddings: keys.flag("tie_word_embeddings", family.isTied),
+    normEpsilon: keys.positive(...family.norm ?? ["rms_norm_eps", 1e-6]),
+    tiedEmbeddings: family.tiedKey !== undefined && family.tiedKey in keys.json
+      ? keys.flag(family.tiedKey)
+      : keys.flag("tie_word_embeddings", family.isTied),
     ...family.traits(keys),
     maxPositions,
   };

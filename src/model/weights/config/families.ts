@@ -8,7 +8,7 @@ import {
   type ModelConfig,
   plainDecoder,
 } from "../../decoder/config.ts";
-import type { ConfigKeys } from "./config_keys.ts";
+import { ConfigKeys } from "./config_keys.ts";
 import { readRotation, rotationJson, rotationKeys } from "./rotation_json.ts";
 
 /** The kinds of a model's layers, and for how many positions they are. */
@@ -60,8 +60,10 @@ interface Family {
   /** All layers may look back no further than `sliding_window`. */
   readonly slides?: boolean;
   traits(keys: ConfigKeys): FamilyTraits;
-  /** The key of the norms' epsilon; `rms_norm_eps` if left out. */
-  readonly normKey?: string;
+  /** The key of the norms' epsilon, and what holds without it; `rms_norm_eps` and 1e-6 if left out. */
+  readonly norm?: readonly [string, number];
+  /** A key that goes before `tie_word_embeddings`. */
+  readonly tiedKey?: string;
   /** The width inside the feed-forward block; `intermediate_size` if left out. */
   innerSize?(keys: ConfigKeys): number;
   /** The key and the value of the activation; `hidden_act` and `silu` if left out. */
@@ -210,7 +212,8 @@ export const families: Readonly<Record<Architecture, Family>> = {
         ffn_down: "feed_forward.w2",
       },
     },
-    normKey: "norm_eps",
+    norm: ["norm_eps", 1e-5],
+    tiedKey: "tie_embedding",
     innerSize: lfm2InnerSize,
     traits: (keys) => {
       if (keys.flag("conv_bias")) {
@@ -371,12 +374,29 @@ function lfm2InnerSize(keys: ConfigKeys): number {
 
 /** Layers of two types: `full_attention`, and `conv`, a gated short convolution in its place. */
 function lfm2Kinds(keys: ConfigKeys, layers: number, headDim: number): LayerKinds {
-  const { rotation, maxPositions } = readRotation(keys, headDim, 1_000_000);
+  const { json, file } = keys;
+  if (json.theta !== undefined && json.theta !== (json.rope_theta ?? json.theta)) {
+    throw new UserError(
+      `${file}: theta is ${JSON.stringify(json.theta)} and rope_theta ${
+        JSON.stringify(json.rope_theta)
+      }; expected one rotation`,
+    );
+  }
+  const all = { max_position_embeddings: 128_000, rope_theta: json.theta, ...json };
+  const { rotation, maxPositions } = readRotation(new ConfigKeys(all, file), headDim, 1_000_000);
   const taps = keys.integer("conv_L_cache", 3);
   const attends = { rotation, window: null };
   const convolves = { ...attends, taps };
   const { layer_types: given, full_attn_idxs: indices } = keys.json;
-  if ((given ?? null) === null && Array.isArray(indices)) {
+  if ((given ?? null) === null && (indices ?? null) !== null) {
+    const isIndex = (i: unknown) => Number.isInteger(i) && Number(i) >= 0 && Number(i) < layers;
+    if (!Array.isArray(indices) || !indices.every(isIndex)) {
+      throw new UserError(
+        `${file}: full_attn_idxs is ${
+          JSON.stringify(indices)
+        }; expected a list of layers from 0 to ${layers - 1}`,
+      );
+    }
     const kinds = Array.from(
       { length: layers },
       (_, i) => indices.includes(i) ? attends : convolves,
