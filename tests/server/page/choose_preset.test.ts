@@ -28,8 +28,8 @@ Deno.test("start form: a preset fits the model, and none that is pretrained gets
     assert.deepEqual(chosen("train", model), ["chains", 0.0001]);
   }
   for (const model of ["models/large", "models/adapter", "models/unknown", "models/unlisted"]) {
-    assert.deepEqual(chosen("sft", model), ["qwen2.5-0.5b-sft", 0.0002], model);
-    assert.deepEqual(chosen("train", model), ["qwen2.5-0.5b", 0.00002], model);
+    assert.deepEqual(chosen("sft", model), ["lfm2-1.2b-sft", 0.0002], model);
+    assert.deepEqual(chosen("train", model), ["lfm2-1.2b", 0.00002], model);
   }
 });
 
