@@ -3,8 +3,8 @@ import { bytesOf, type CacheDtype, cacheDtypes, type Tensor } from "../../gpu/te
 import attention_key_row from "../attention/parts/attention_key_row.wgsl" with { type: "text" };
 import { pageTokens } from "../attention/attention_shape.ts";
 import { compose } from "../parts/compose.ts";
-import { expectShape, expectVectors } from "../parts/expect_shape.ts";
-import convolution_sum from "./parts/convolution_sum.wgsl" with { type: "text" };
+import { expectShape } from "../parts/expect_shape.ts";
+import convolution_lane from "./parts/convolution_lane.wgsl" with { type: "text" };
 import convolution_weight from "./parts/convolution_weight.wgsl" with { type: "text" };
 import backwardText from "./short_convolution_backward.wgsl" with { type: "text" };
 import decodeText from "./short_convolution_decode.wgsl" with { type: "text" };
@@ -12,7 +12,7 @@ import forwardText from "./short_convolution.wgsl" with { type: "text" };
 import gradientText from "./short_convolution_weight_gradient.wgsl" with { type: "text" };
 import inputsText from "./short_convolution_inputs.wgsl" with { type: "text" };
 
-const parts = { attention_key_row, convolution_sum, convolution_weight };
+const parts = { attention_key_row, convolution_lane, convolution_weight };
 const [inputsCode, forwardCode, decodeCode, backwardCode, gradientCode] = [
   inputsText,
   forwardText,
@@ -181,7 +181,7 @@ export function convolutionDecode(
   const { weight, taps: TAPS } = weights;
   gpu.dispatch(
     { label: operation, code: decodeCode, defines: { TAPS, PAGE: pageTokens, STORAGE } },
-    { slots, vectors: channels / 4, maxPages: pageTable.shape[1] },
+    { tokens: slots, vectors: channels / 4, maxPages: pageTable.shape[1] },
     { projected, inputs, pageTable, lengths, weights: weight, output },
     gpu.grid(Math.ceil(slots * channels / 4 / lanes)),
     { bytes: (16 + TAPS * bytesOf(STORAGE)) * slots * channels },
@@ -215,7 +215,6 @@ export function convolutionBackward(
   expectWeights(operation, weights, channels);
   expectShape(operation, "dOutput", dOutput, [tokens, channels]);
   expectShape(operation, "dProjected", dProjected, projected.shape);
-  expectVectors(operation, "a token", channels);
   const { inputs, segments } = places;
   const { weight, taps: TAPS } = weights;
   const sizes = { tokens, vectors: channels / 4 };

@@ -4,7 +4,7 @@
 //
 // over packed sequences, whose first tokens several may share, or with inputs in the pages of a cache (PAGED):
 // `segments` (attention_segments.ts) says where they lie, as for attention. BACKWARD: from the output's gradient those
-// of c and of the sum. A lane has four channels of a token.
+// of c and of the sum.
 
 struct Params {
   tokens: u32,
@@ -37,14 +37,18 @@ fn main(
   @builtin(num_workgroups) groups: vec3<u32>,
   @builtin(local_invocation_index) lane: u32,
 ) {
-  let index = (group.y * groups.x + group.x) * 64u + lane;
-  let vectors = params.vectors;
-  let token = index / vectors;
-  if (token >= params.tokens) { return; }
-  let channels = index % vectors;
+  //#include convolution_lane
   let own = segments[token];
   let position = own.w + token - own.x;
-  //#include convolution_sum
+  // The earliest input first, each added to what is there: the order in which all forms of the convolution add.
+  var sum = vec4<f32>(0.0);
+  for (var tap = 0u; tap < $(TAPS)u; tap++) {
+    let back = $(TAPS-1)u - tap;
+    if (back <= position) {
+      let row = rowOfKey(own, own.x, position - back);
+      sum = fma(weight(tap, channels), load_inputs(row * vectors + channels), sum);
+    }
+  }
   let at = (token * 3u + 1u) * vectors + channels;
   //#if BACKWARD
   let d = load_dOutput(index);

@@ -24,11 +24,7 @@ fn main(
   @builtin(num_workgroups) groups: vec3<u32>,
   @builtin(local_invocation_index) lane: u32,
 ) {
-  let index = (group.y * groups.x + group.x) * 64u + lane;
-  let vectors = params.vectors;
-  let token = index / vectors;
-  if (token >= params.tokens) { return; }
-  let channels = index % vectors;
+  //#include convolution_lane
   let own = segments[token];
   let end = min(own.y, params.tokens);
   var d = vec4<f32>(0.0);

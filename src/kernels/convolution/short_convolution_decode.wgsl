@@ -2,7 +2,7 @@
 // those before it. Input t of a slot is row pageTable[slot, t / $PAGE] * $PAGE + t % $PAGE.
 
 struct Params {
-  slots: u32,
+  tokens: u32,    // one of each slot
   vectors: u32,   // of the channels, C / 4
   maxPages: u32,  // entries of one slot's row of the page table
 }
@@ -41,11 +41,8 @@ fn main(
   @builtin(num_workgroups) groups: vec3<u32>,
   @builtin(local_invocation_index) lane: u32,
 ) {
-  let index = (group.y * groups.x + group.x) * 64u + lane;
-  let vectors = params.vectors;
-  let slot = index / vectors;
-  if (slot >= params.slots) { return; }
-  let channels = index % vectors;
+  //#include convolution_lane
+  let slot = token;
   let length = min(lengths[slot], params.maxPages * $(PAGE)u);
   if (length == 0u) {
     store_output(index, vec4<f32>(0.0));

@@ -1,7 +1,7 @@
 // The inputs of a gated short convolution: b * x of each token, which lie in a row as [b | c | x].
 //
 // CACHE f16 or bf16: they are rounded to that type, to nearest even. PACKED: they are stored in it too; else as f32
-// numbers, the same that are read of the packed ones. A lane has four channels of a token.
+// numbers, the same that are read of the packed ones.
 
 struct Params {
   tokens: u32,
@@ -31,11 +31,7 @@ fn main(
   @builtin(num_workgroups) groups: vec3<u32>,
   @builtin(local_invocation_index) lane: u32,
 ) {
-  let index = (group.y * groups.x + group.x) * 64u + lane;
-  let vectors = params.vectors;
-  let token = index / vectors;
-  if (token >= params.tokens) { return; }
-  let channels = index % vectors;
+  //#include convolution_lane
   //#if ROWS
   let row = places[params.rowsAt + token];
   if (row >= params.rows) { return; }

@@ -1,7 +1,8 @@
 import { UserError } from "../../../base/user_error.ts";
 import { type Architecture, architectures, type ModelConfig } from "../../decoder/config.ts";
 import { ConfigKeys, type Json } from "./config_keys.ts";
-import { expectFullAttention, families, type LayerKinds } from "./families.ts";
+import { families } from "./families.ts";
+import { expectFullAttention, type LayerKinds } from "./layer_kinds.ts";
 import { readRotation, rotationJson } from "./rotation_json.ts";
 
 /**
