@@ -1,5 +1,5 @@
 import type { Gpu } from "../gpu/gpu.ts";
-import type { Tensor } from "../gpu/tensor.ts";
+import type { HostArray, Tensor } from "../gpu/tensor.ts";
 import { type Slice, sliceOf, sliceRounds } from "../model/decoder/slices.ts";
 import type { Communicator } from "./communicator.ts";
 import { InFlight } from "./in_flight.ts";
@@ -12,7 +12,7 @@ export const messagesUnderWay = 4;
  * Makes tensors hold on every process what each slice's owner has in it. The next slice is read from the GPU
  * while the one before is on its way.
  *
- * @param tensors f32, flat
+ * @param tensors flat, of any type
  */
 export async function gatherSlices(
   communicator: Communicator,
@@ -25,7 +25,7 @@ export async function gatherSlices(
   const underWay = new InFlight(messagesUnderWay);
   for (const round of sliceRounds(slices, size)) {
     const own = round[rank];
-    const bytes = own && sliceBytes(await gpu.readFloats(sliceOf(tensors, own)));
+    const bytes = own && bytesOfArray(await gpu.read(sliceOf(tensors, own)));
     for (const { to, from } of steps) {
       await underWay.begin(async () => {
         await Promise.all([
@@ -44,12 +44,12 @@ async function receiveInto(
   slice: Tensor,
   from: number,
 ): Promise<void> {
-  const data = new Float32Array(slice.size);
-  await communicator.receive(sliceBytes(data), from);
-  gpu.write(slice, data);
+  const bytes = new ArrayBuffer(slice.bytes);
+  await communicator.receive(new Uint8Array(bytes), from);
+  gpu.write(slice, slice.arrayOf(bytes));
 }
 
 /** The memory of an array. */
-export function sliceBytes({ buffer, byteOffset, byteLength }: Float32Array): Uint8Array {
+export function bytesOfArray({ buffer, byteOffset, byteLength }: HostArray): Uint8Array {
   return new Uint8Array(buffer, byteOffset, byteLength);
 }

@@ -7,7 +7,7 @@ import type { Tensor } from "../gpu/tensor.ts";
 import { add } from "../kernels/products/add.ts";
 import { type Slice, sliceOf } from "../model/decoder/slices.ts";
 import type { Communicator } from "./communicator.ts";
-import { messagesUnderWay, sliceBytes } from "./gather_slices.ts";
+import { bytesOfArray, messagesUnderWay } from "./gather_slices.ts";
 import { InFlight } from "./in_flight.ts";
 import { exchangeSteps } from "./exchange_steps.ts";
 
@@ -59,7 +59,7 @@ export async function reduceSlices(
       await underWay.begin(async () => {
         await Promise.all([
           receive(from),
-          ...read.map((data) => communicator.send(sliceBytes(data), to)),
+          ...read.map((data) => communicator.send(bytesOfArray(data), to)),
         ]);
       });
     }
@@ -74,7 +74,7 @@ async function receiveSums(
   from: number,
 ): Promise<ReceivedSum[]> {
   const sums = ranges.map((range) => ({ ...range, data: new Float32Array(elements) }));
-  await Promise.all(sums.map(({ data }) => communicator.receive(sliceBytes(data), from)));
+  await Promise.all(sums.map(({ data }) => communicator.receive(bytesOfArray(data), from)));
   return sums;
 }
 

@@ -3,6 +3,7 @@ import { Trainer, type TrainerOptions } from "../../src/engine/training/trainer.
 import type { Gpu } from "../../src/gpu/gpu.ts";
 import { type ModelConfig, plainDecoder, wholeHeads } from "../../src/model/decoder/config.ts";
 import { initialise } from "../../src/model/decoder/initialise.ts";
+import type { WeightStorage } from "../../src/model/decoder/layout.ts";
 import { Model } from "../../src/model/decoder/model.ts";
 import type { AdamwNumbers, Optimizer } from "../../src/model/decoder/optimizer.ts";
 
@@ -32,11 +33,12 @@ export function tinyModel(
     readonly deviation?: number;
     readonly trained?: boolean;
     readonly segmentBytes?: number;
+    readonly storage?: WeightStorage;
     readonly config?: Partial<ModelConfig>;
   } = {},
 ): Model {
-  const { seed = 1, deviation = 0.3, trained = true, segmentBytes, config = {} } = options;
-  const model = Model.create(gpu, { ...tinyConfig, ...config }, { trained, segmentBytes });
+  const { seed = 1, deviation = 0.3, trained = true, segmentBytes, storage, config = {} } = options;
+  const model = Model.create(gpu, { ...tinyConfig, ...config }, { trained, segmentBytes, storage });
   initialise(model, seed, deviation);
   return model;
 }

@@ -1,5 +1,7 @@
+import type { Gpu } from "../../gpu/gpu.ts";
 import type { Tensor } from "../../gpu/tensor.ts";
 import { pieceBytes, writePiece } from "../../gpu/tensor_pieces.ts";
+import { toStorage } from "../../model/decoder/half_precision.ts";
 import type { Model } from "../../model/decoder/model.ts";
 import type { SliceMoments } from "../../model/decoder/moments.ts";
 import type { Optimizer } from "../../model/decoder/optimizer.ts";
@@ -27,9 +29,14 @@ interface StateTensor {
   readonly size: number;
   /** Slices that make up the tensor, in order. */
   readonly slices: readonly StateSlice[];
+  /** What holds the same on every process, rounded to 16 bits. */
+  readonly rounded?: Tensor;
 }
 
-/** Tensors that an update changes, by their names in a file: of the adapter, or of all weights. */
+/**
+ * Tensors that an update changes, by their names in a file: of the adapter, or of all weights. Of weights that the model
+ * reads in 16 bits these are the masters.
+ */
 function stateOf({ model, optimizer }: ModelInTraining): Map<string, StateTensor> {
   const state = new Map<string, StateTensor>();
   const momentSlices = (tensor: number, which: keyof SliceMoments) =>
@@ -39,8 +46,10 @@ function stateOf({ model, optimizer }: ModelInTraining): Map<string, StateTensor
     });
   model.trainable?.weights.forEach((values, tensor) => {
     const { size } = values;
-    const whole = { first: 0, end: size, source: 0, values };
-    state.set(`weights.${tensor}`, { size, slices: [whole] });
+    const weights = values.dtype === "f32"
+      ? { size, slices: [{ first: 0, end: size, source: 0, values }] }
+      : { size, slices: momentSlices(tensor, "master"), rounded: values };
+    state.set(`weights.${tensor}`, weights);
     state.set(`first_moments.${tensor}`, { size, slices: momentSlices(tensor, "first") });
     state.set(`second_moments.${tensor}`, { size, slices: momentSlices(tensor, "second") });
   });
@@ -105,10 +114,12 @@ export function stateReceiver(
   for (const name of new Set([...targets.keys(), ...entries.keys()])) {
     if (!fits(entries.get(name), targets.get(name))) throw differs(name.replace(/\.\d+$/, ""));
   }
+  const rounding = new RoundedTensors(gpu);
   return async ({ name, begin, bytes }) => {
     const target = targets.get(name);
     if (!target) throw new Error(`${name} was not checked`);
     const data = new Float32Array(bytes.buffer, bytes.byteOffset, bytes.length / 4);
+    if (target.rounded) await rounding.write(target.rounded, begin / 4, data);
     const start = begin / 4, stop = start + data.length;
     for (const { first, end, values } of target.slices) {
       if (!values || stop <= first || end <= start) continue;
@@ -134,12 +145,37 @@ export function weightsReceiver(
   for (const name of new Set([...targets.keys(), ...saved])) {
     if (!fits(entries.get(name), targets.get(name))) throw differs();
   }
+  const rounding = new RoundedTensors(gpu);
   return async ({ name, begin, bytes }) => {
     const values = targets.get(name);
     if (!values) return; // moments
     const data = new Float32Array(bytes.buffer, bytes.byteOffset, bytes.length / 4);
-    await writePiece(gpu, values, begin / 4, data);
+    if (values.dtype === "f32") await writePiece(gpu, values, begin / 4, data);
+    else await rounding.write(values, begin / 4, data);
   };
+}
+
+/** Writes f32 pieces, which come in order, into tensors of 16 bits, of which only pairs can be written. */
+class RoundedTensors {
+  /** The last element of a piece that left it alone. */
+  #left = new Float32Array();
+
+  constructor(private readonly gpu: Gpu) {}
+
+  /**
+   * @param tensor of an even size
+   * @param first where the piece begins
+   */
+  async write(tensor: Tensor, first: number, data: Float32Array): Promise<void> {
+    const left = this.#left;
+    const joined = new Float32Array(left.length + data.length);
+    joined.set(left);
+    joined.set(data, left.length);
+    const paired = joined.length - joined.length % 2;
+    this.#left = joined.slice(paired);
+    const stored = toStorage(joined.subarray(0, paired), tensor.dtype);
+    await writePiece(this.gpu, tensor, first - left.length, stored);
+  }
 }
 
 const fits = (entry: TensorEntry | undefined, target: { readonly size: number } | undefined) =>

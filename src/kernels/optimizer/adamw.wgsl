@@ -1,5 +1,6 @@
 // One AdamW step over a flat range, four elements a lane. A clip scale of 0 means the gradient must not
-// be used: parameters and moments stay as they are.
+// be used: parameters and moments stay as they are. STORAGE f16 or bf16: the model reads the parameters rounded, from
+// `rounded`.
 
 struct Params {
   vectors: u32,
@@ -19,6 +20,10 @@ struct Params {
 @group(0) @binding(3) var<storage, read_write> parameters: array<vec4<f32>>;
 @group(0) @binding(4) var<storage, read_write> firstMoment: array<vec4<f32>>;
 @group(0) @binding(5) var<storage, read_write> secondMoment: array<vec4<f32>>;
+//#if STORAGE != "f32"
+//#include rounded_halves
+@group(0) @binding(6) var<storage, read_write> rounded: array<vec2<u32>>;
+//#endif
 
 @compute @workgroup_size(64)
 fn main(
@@ -37,5 +42,9 @@ fn main(
   let denominator = fma(sqrt(v), vec4<f32>(params.rootScale), vec4<f32>(params.epsilon));
   firstMoment[i] = m;
   secondMoment[i] = v;
-  parameters[i] = fma(parameters[i], vec4<f32>(params.shrink), -params.stepSize * (m / denominator));
+  let parameter = fma(parameters[i], vec4<f32>(params.shrink), -params.stepSize * (m / denominator));
+  parameters[i] = parameter;
+  //#if STORAGE != "f32"
+  rounded[i] = halves_of(parameter);
+  //#endif
 }

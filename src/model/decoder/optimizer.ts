@@ -1,5 +1,6 @@
 import type { Tensor } from "../../gpu/tensor.ts";
 import { adamw } from "../../kernels/optimizer/adamw.ts";
+import { unpackHalves } from "../../kernels/products/unpack.ts";
 import type { Model } from "./model.ts";
 import { Moments } from "./moments.ts";
 import type { Parameters } from "./parameters.ts";
@@ -28,7 +29,8 @@ export interface UpdateResult {
 /**
  * The optimizer of one model: its step count here, its moments on the GPU. Processes that train the model
  * together share it (ZeRO stage 1, arXiv 1910.02054): each has the moments of its own slices, updates the
- * weights there and receives the others'.
+ * weights there and receives the others'. Of weights in 16 bits it also has the masters, f32, of its slices: those are
+ * updated, and rounded to what the model reads.
  */
 export class Optimizer {
   /** Updates made so far; a checkpoint keeps it with the moments. */
@@ -42,6 +44,8 @@ export class Optimizer {
   readonly #norm: SharedNorm;
   /** Whether an update has begun and not come to its end. */
   #isUpdating = false;
+  /** The weights of which the masters are. */
+  #weightsVersion: number;
 
   /** @throws Error when the model was not made for training */
   constructor(private readonly model: Model, readonly exchange: SliceExchange) {
@@ -50,13 +54,24 @@ export class Optimizer {
     this.#parameters = trainable;
     this.gradients = trainable.gradients;
     this.slices = cutIntoSlices(this.gradients.map(({ size }) => size), exchange.size);
-    this.moments = new Moments(gpu, this.ownSlices);
+    this.moments = new Moments(gpu, this.ownSlices, trainable.weights);
     this.#norm = new SharedNorm(gpu, this.slices, exchange);
+    this.#weightsVersion = trainable.version;
+    for (const slice of this.ownSlices) {
+      const master = this.moments.of(slice)?.master;
+      if (master) unpackHalves(gpu, sliceOf(trainable.weights, slice), master);
+    }
   }
 
   /** Slices that this process updates. */
   get ownSlices(): Slice[] {
     return this.slices.filter(({ owner }) => owner === this.exchange.rank);
+  }
+
+  /** Says that weights, and masters where there are some, were written to beside it. */
+  weightsTaken(): void {
+    this.#parameters.weightsChanged();
+    this.#weightsVersion = this.#parameters.version;
   }
 
   /** Sets all gradients to zero. */
@@ -71,6 +86,7 @@ export class Optimizer {
    */
   async update(numbers: AdamwNumbers): Promise<UpdateResult> {
     this.expectWhole();
+    this.#expectOwnMasters();
     this.#isUpdating = true;
     const { gpu } = this.model;
     const { weights } = this.#parameters;
@@ -78,7 +94,7 @@ export class Optimizer {
     this.#updateOwn(numbers);
     if (this.exchange.size > 1) await this.exchange.gatherSlices(gpu, weights, this.slices);
     // Said before the result is known: whoever samples meanwhile samples from the new weights.
-    this.#parameters.weightsChanged();
+    this.weightsTaken();
     const { norm, nonFinite } = await this.#norm.read();
     if (nonFinite === 0) this.step++;
     this.#isUpdating = false;
@@ -90,8 +106,11 @@ export class Optimizer {
     for (const slice of this.ownSlices) {
       const moments = this.moments.of(slice);
       if (!moments) throw new Error("a slice of this process has no moments");
+      const weights = sliceOf(this.#parameters.weights, slice);
       adamw(this.model.gpu, {
-        parameters: sliceOf(this.#parameters.weights, slice),
+        ...(moments.master
+          ? { parameters: moments.master, rounded: weights }
+          : { parameters: weights }),
         gradients: sliceOf(this.gradients, slice),
         firstMoment: moments.first,
         secondMoment: moments.second,
@@ -105,6 +124,13 @@ export class Optimizer {
         biasCorrection1: 1 - beta1 ** step,
         biasCorrection2: 1 - beta2 ** step,
       });
+    }
+  }
+
+  /** @throws Error when weights were written to whose masters are others by now */
+  #expectOwnMasters(): void {
+    if (this.moments.masters.length > 0 && this.#weightsVersion !== this.#parameters.version) {
+      throw new Error("weights in 16 bits were changed, and their masters were not");
     }
   }
 

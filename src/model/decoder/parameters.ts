@@ -44,11 +44,14 @@ export interface TableTileParameter extends Parameter {
   readonly firstRow: number;
 }
 
+/** Types that matrices may have whose weights are trained. */
+export type TrainedStorage = "f32" | "f16" | "bf16";
+
 /** Options for the memory of a model's parameters. */
 export interface ParameterOptions {
   /** Whether gradients are kept too. */
   readonly trained: boolean;
-  /** Storage of matrices; f32 by default, and always where they are trained. */
+  /** Storage of matrices, f32 by default; where they are trained f32, f16 or bf16. */
   readonly storage?: WeightStorage;
   /** Bytes of the longest flat tensor; by default as many as the device binds. */
   readonly segmentBytes?: number;
@@ -79,10 +82,12 @@ export class Parameters {
     private readonly options: ParameterOptions,
   ) {
     const { trained, storage = "f32", segmentBytes } = options;
-    const limit = segmentBytes ?? gpu.device.limits.maxStorageBufferBindingSize;
+    const bound = segmentBytes ?? gpu.device.limits.maxStorageBufferBindingSize;
+    // The gradients of a segment are bound as it is, and have 4 bytes for each element.
+    const limit = trained && storage !== "f32" ? bound / 2 : bound;
     const blocks = makeBlocks((tensor) => mostElements(limit, storageOfTensor(storage, tensor)));
     const { placements, segments } = placeBlocks(blocks, limit, storage);
-    const other = segments.find(({ dtype }) => dtype !== "f32");
+    const other = segments.find(({ dtype }) => isQuantised(dtype));
     if (trained && other) throw new Error(`weights in ${other.dtype} cannot be trained`);
     this.#placements = new Map(placements.map((placement) => [placement.block.key, placement]));
     this.weights = segments.map(({ size, dtype }) => gpu.zeros([size], dtype, "weights"));

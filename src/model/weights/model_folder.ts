@@ -7,7 +7,7 @@ import { checkWeights, loadWeights } from "./load_weights.ts";
 import { loraBlocks, type LoraConfig, targetsIn } from "../decoder/lora.ts";
 import { Model } from "../decoder/model.ts";
 import { type ModelSource, openModelSource } from "./model_source.ts";
-import type { ParameterOptions } from "../decoder/parameters.ts";
+import type { ParameterOptions, TrainedStorage } from "../decoder/parameters.ts";
 import { stopTokensOf } from "../tokenizer/stop_tokens.ts";
 import { type FrozenStorage, frozenStorageOf } from "./weight_storage.ts";
 import type { Tokenizer } from "../tokenizer/tokenizer.ts";
@@ -35,8 +35,10 @@ export interface LoadOptions {
   readonly seed?: number;
   /** Frozen weights that several models share. */
   readonly bases?: FrozenBases;
-  /** How matrices that are not trained are stored; `auto` by default. Ignored where `bases` says it. */
+  /** How matrices that are not trained are stored; by default as `bases` has them, or `auto`. */
   readonly storage?: FrozenStorage;
+  /** How matrices are stored whose own weights are trained; f32 by default. */
+  readonly trainedStorage?: TrainedStorage;
 }
 
 /** Frozen models by path, each loaded once, whichever models and adapters use it. */
@@ -46,11 +48,12 @@ export class FrozenBases {
   constructor(readonly storage: FrozenStorage = "auto") {}
 
   /** The base of a source, loaded at the first call; it stays the caller's to keep, not to release. */
-  async get(gpu: Gpu, source: ModelSource): Promise<Model> {
-    let model = this.#models.get(source.basePath);
+  async get(gpu: Gpu, source: ModelSource, storage = this.storage): Promise<Model> {
+    const key = `${storage} ${source.basePath}`;
+    let model = this.#models.get(key);
     if (!model) {
-      model = await loadFrozen(gpu, source, this.storage);
-      this.#models.set(source.basePath, model);
+      model = await loadFrozen(gpu, source, storage);
+      this.#models.set(key, model);
     }
     return model;
   }
@@ -92,8 +95,9 @@ async function putOnGpu(
   gpu: Gpu,
   path: string,
   source: ModelSource,
-  { trained, gradients = trained, lora: asked = null, seed = 0, bases, storage }: LoadOptions,
+  options: LoadOptions,
 ): Promise<Model> {
+  const { trained, gradients = trained, lora: asked = null, seed = 0, bases, storage } = options;
   const { adapter, basePath } = source;
   const lora = asked && { ...asked, targets: targetsIn(source.config, asked.targets) };
   if (adapter && lora && !isDeepStrictEqual(adapter.config, lora)) {
@@ -106,18 +110,20 @@ async function putOnGpu(
   }
   const config = adapter?.config ?? lora;
   if (trained && config === null) {
-    if ((bases?.storage ?? storage) === "quantised") {
+    if ((storage ?? bases?.storage) === "quantised") {
       throw new UserError(
-        `${path}: frozen_dtype is quantised, but these weights are to be trained, which takes them in float32. ` +
+        `${path}: frozen_dtype is quantised, but these weights are to be trained, which takes them in float32 or 16 bits. ` +
           `Add lora to train an adapter on quantised weights, or leave frozen_dtype out.`,
       );
     }
-    return await loadWhole(gpu, source, { trained: gradients });
+    return await loadWhole(gpu, source, { trained: gradients, storage: options.trainedStorage });
   }
   if (adapter && !gpu.isRehearsal) {
     checkWeights(adapter.weights, loraBlocks(source.config, adapter.config));
   }
-  const base = bases ? await bases.get(gpu, source) : await loadFrozen(gpu, source, storage);
+  const base = bases
+    ? await bases.get(gpu, source, storage)
+    : await loadFrozen(gpu, source, storage);
   let model: Model | null = null;
   try {
     model = base.adapted(config && { config, basePath, trained: gradients });

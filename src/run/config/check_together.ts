@@ -1,7 +1,11 @@
 import type { z } from "zod";
 import { checkRewardModel } from "./check_reward_model.ts";
 import type { dataSchema } from "./data_schema.ts";
-import { choosesByNothing, systemPromptNeedsChat } from "./shared_schema.ts";
+import {
+  choosesByNothing,
+  systemPromptNeedsChat,
+  type trainedDtypeSchema,
+} from "./shared_schema.ts";
 import type {
   advantageSchema,
   evaluationSchema,
@@ -24,6 +28,7 @@ export type TangoConfigFields = {
   advantage: z.output<typeof advantageSchema>;
   schedule: z.output<typeof scheduleSchema>;
   verifier: z.output<typeof verifierSchema> | null;
+  trained_dtype: z.output<typeof trainedDtypeSchema>;
 };
 
 /** Settings that are possible alone and impossible together. */
@@ -113,6 +118,11 @@ export function checkTogether({ value, issues }: z.core.ParsePayload<TangoConfig
     const policy = value[name];
     if (!policy?.lora || policy.trained) continue;
     impossible([name, "lora"], policy.lora, `null, because ${name}.trained is false`);
+  }
+  const trainsWhole = [value.generator, verifier].some((one) => one?.trained && !one.lora);
+  if (value.trained_dtype !== "float32" && !trainsWhole) {
+    const message = "float32, because no policy trains the weights of its model themselves";
+    impossible(["trained_dtype"], value.trained_dtype, message);
   }
   if (schedule.keep_best && schedule.test_frequency === 0) {
     const message = "false, because with schedule.test_frequency 0 nothing is evaluated";

@@ -17,6 +17,7 @@ import {
   runDirectorySchema,
   seedSchema,
   taskSchema,
+  trainedDtypeSchema,
   tuningSchema,
 } from "./shared_schema.ts";
 import {
@@ -38,6 +39,7 @@ export const tangoConfigSchema = section({
   precision: precisionSchema,
   tuning: tuningSchema,
   frozen_dtype: frozenDtypeSchema,
+  trained_dtype: trainedDtypeSchema,
   cache_dtype: cacheDtypeSchema,
   memory_limit_gb: memoryLimitSchema,
   run_directory: runDirectorySchema,

@@ -23,6 +23,7 @@ import {
   sftOptimizerSchema,
   systemPromptNeedsChat,
   taskSchema,
+  trainedDtypeSchema,
   tuningSchema,
 } from "./shared_schema.ts";
 
@@ -139,6 +140,7 @@ export const sftConfigSchema = section({
   precision: precisionSchema,
   tuning: tuningSchema,
   frozen_dtype: frozenDtypeSchema,
+  trained_dtype: trainedDtypeSchema,
   cache_dtype: cacheDtypeSchema,
   memory_limit_gb: memoryLimitSchema,
   run_directory: runDirectorySchema,
@@ -232,6 +234,10 @@ export const sftConfigSchema = section({
   if (value.lora !== null && value.initial_model === null) {
     const message = "null, because there is no initial_model whose weights could stay as they are";
     issues.push({ code: "custom", path: ["lora"], input: value.lora, message });
+  }
+  if (value.lora !== null && value.trained_dtype !== "float32") {
+    const message = "float32, because lora trains an adapter, and no matrix of the model";
+    issues.push({ code: "custom", path: ["trained_dtype"], input: value.trained_dtype, message });
   }
   if (value.preferences !== null) {
     const missing = value.data === null

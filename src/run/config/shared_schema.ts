@@ -27,6 +27,13 @@ export const frozenDtypeSchema = oneOf(frozenDtypes)
     "How matrices that are not trained are stored. quantised keeps a GGUF file's blocks of 4 and 8 bits without loss; auto keeps the file's format, quantised ones on a GPU in blocks and on a CPU in float16, which is faster there.",
   );
 
+export const trainedDtypes = ["float32", "bfloat16", "float16"] as const;
+export type TrainedDtype = typeof trainedDtypes[number];
+
+export const trainedDtypeSchema = oneOf(trainedDtypes).default("float32").describe(
+  "How matrices whose own weights are trained are stored. In 16 bits they take half the memory and half of what ranks send after an update: the model computes with them rounded, and each rank updates the f32 masters of its slice, which no other has. Adapters are trained in float32.",
+);
+
 export const cacheDtypeSchema = oneOf([...cacheDtypes]).default("f32").describe(
   "How keys and values, and the inputs of LFM2's convolutions, are stored while sampling; f16 and bf16 take half the memory of f32. Training rounds them alike, so that a token keeps its log-prob. f16 has three more bits than bf16, and none for numbers beyond 65504, which become NaN: updates are then skipped.",
 );

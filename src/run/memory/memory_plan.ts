@@ -57,7 +57,11 @@ export function residentUses(
     if (!model) continue;
     addParameters(`weights of the ${name}`, model.parameters, model.rotations.tables);
     if (model.adapter) addParameters(`adapter of the ${name}`, model.adapter.parameters);
-    if (trainer) add(`optimizer moments of the ${name}`, trainer.optimizer.moments.tensors);
+    if (trainer) {
+      const { tensors, masters } = trainer.optimizer.moments;
+      add(`optimizer moments of the ${name}`, tensors);
+      add(`f32 masters of the ${name}`, masters);
+    }
     if (reference) {
       addParameters(`reference of the ${name}`, reference.parameters, reference.rotations.tables);
       if (reference.adapter) {

@@ -44,20 +44,21 @@ export function exchangeCost(
 }
 
 /**
- * One update's gradient of `bytes` brought together (ZeRO stage 1): every rank sends the others their slices of its
+ * One update's gradient brought together (ZeRO stage 1): every rank sends the others their slices of its
  * sum, and then its own slice of the new weights. Both go through the host: what is sent is read from the GPU, what
  * is received is written to it, while the slice before is on its way; the slower of the two decides.
  *
+ * @param bytes of all gradients, and of all weights
  * @param sums shard sums of a rank (`wholeRanges`), 1 where ranks divide the shards evenly into powers of two
  */
 export function reductionCost(
   gpu: GpuDescription,
   ranks: number,
-  bytes: number,
+  bytes: { readonly gradients: number; readonly weights: number },
   sums: number,
 ): ExchangeCost {
-  const reduced = exchangeCost(gpu, ranks, sums * bytes);
-  const gathered = exchangeCost(gpu, ranks, bytes);
+  const reduced = exchangeCost(gpu, ranks, sums * bytes.gradients);
+  const gathered = exchangeCost(gpu, ranks, bytes.weights);
   const through = (exchange: ExchangeCost) =>
     Math.max(exchange.seconds, 2 * exchange.bytesSent / gpu.hostRate);
   return {

@@ -34,6 +34,8 @@ export type PassWork = (size: PassSize) => Work;
 export interface UpdateWork {
   /** Parameters that it changes. */
   readonly parameters: number;
+  /** Bytes in which the model has them. */
+  readonly weightBytes: number;
   /** A pass with its gradient. */
   readonly gradient: PassWork;
   /** A pass of the reference, without a gradient; null where nothing is compared with it. */
@@ -122,12 +124,13 @@ function referenceWork(reference: Model, mostTokens: number): Promise<PassWork> 
 
 async function trainingWork(
   { model, options }: Trainer,
-): Promise<Pick<UpdateWork, "parameters" | "gradient" | "step">> {
+): Promise<Pick<UpdateWork, "parameters" | "weightBytes" | "gradient" | "step">> {
   const whole = { ...options, shards: 1, microBatchTokens: Infinity };
   const trainer = new Trainer(model, whole);
   try {
     return {
       parameters: model.own.count,
+      weightBytes: model.own.weights.reduce((sum, { bytes }) => sum + bytes, 0),
       gradient: await passWork(
         model,
         options.microBatchTokens,

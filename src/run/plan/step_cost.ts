@@ -205,7 +205,8 @@ function trainedBy(
   );
   const perRank = reduction.shards / ranks;
   const sums = Number.isInteger(Math.log2(perRank)) ? 1 : 2;
-  const once = reductionCost(gpu, ranks, 4 * update.parameters, sums);
+  const { parameters, weightBytes } = update;
+  const once = reductionCost(gpu, ranks, { gradients: 4 * parameters, weights: weightBytes }, sums);
   return {
     gradientSeconds,
     optimizerSeconds,

@@ -9,6 +9,7 @@ import type { LoadedModel } from "../../model/weights/model_folder.ts";
 import { loneTokenizer } from "../../model/weights/tokenizer_files.ts";
 import { stopTokensOf } from "../../model/tokenizer/stop_tokens.ts";
 import { Tokenizer } from "../../model/tokenizer/tokenizer.ts";
+import { trainedStorage } from "../config/frozen_storage.ts";
 import type { SftConfig } from "../config/sft_config_schema.ts";
 
 /**
@@ -19,7 +20,7 @@ import type { SftConfig } from "../config/sft_config_schema.ts";
  */
 export function newModel(
   gpu: Gpu,
-  { architecture, seed, task, tokenizer: path }: SftConfig,
+  { architecture, seed, task, tokenizer: path, trained_dtype }: SftConfig,
 ): LoadedModel {
   const { tokenizer, vocabularySize } = path === null
     ? characters(findTask(task.name).words)
@@ -44,7 +45,10 @@ export function newModel(
     ...plainDecoder,
     maxPositions: maxPositionEmbeddings,
   };
-  const model = Model.create(gpu, config, { trained: true });
+  const model = Model.create(gpu, config, {
+    trained: true,
+    storage: trainedStorage(trained_dtype),
+  });
   if (!gpu.isRehearsal) initialise(model, seed, initialDeviation);
   return { model, tokenizer, stopTokens };
 }

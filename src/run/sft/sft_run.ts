@@ -30,7 +30,7 @@ import {
 } from "../../rl/update/supervised_update.ts";
 import { supervisedParts } from "../record/step_parts.ts";
 import { changeSftConfig, type Settings } from "../config/changeable.ts";
-import { frozenStorage } from "../config/frozen_storage.ts";
+import { frozenStorage, trainedStorage } from "../config/frozen_storage.ts";
 import { trainerOptions } from "../config/loss_options.ts";
 import { requireShards } from "../config/placement.ts";
 import type { JudgmentLabels, SftConfig } from "../config/sft_config_schema.ts";
@@ -105,6 +105,7 @@ export class SftRun implements Course<SftConfig> {
       ? newModel(gpu, config)
       : await loadModelFolder(gpu, config.initial_model, {
         trained: true,
+        trainedStorage: trainedStorage(config.trained_dtype),
         lora: config.lora,
         seed: config.seed,
         bases,
@@ -114,8 +115,8 @@ export class SftRun implements Course<SftConfig> {
       ? null
       : await loadModel(gpu, config.initial_model, {
         trained: false,
-        // Weights that are trained are in f32, and so is what they began as.
-        ...(loaded.model.adapter ? { bases } : { storage: frozenStorage("float32") }),
+        // What weights began as that are trained themselves lies as they do.
+        ...(loaded.model.adapter ? { bases } : { storage: frozenStorage(config.trained_dtype) }),
       });
     opened.defer(() => reference?.release());
     const measured = await openExamples(config, loaded, ranks);

@@ -62,6 +62,6 @@ export async function restoreTrained(
     if (!checkpoint.has(name) || !(name in optimizerSteps)) throw differs("weights");
     await checkpoint.read(name, (entries) => stateReceiver(trained, entries, differs));
     trained.optimizer.step = optimizerSteps[name];
-    trained.model.trainable?.weightsChanged();
+    trained.optimizer.weightsTaken();
   }
 }

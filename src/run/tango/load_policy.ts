@@ -4,7 +4,7 @@ import type { Gpu } from "../../gpu/gpu.ts";
 import { type LoadedModel, loadModelFolder } from "../../model/weights/model_folder.ts";
 import type { PolicyName } from "../../rl/policy.ts";
 import type { TangoConfig } from "../config/config_schema.ts";
-import { frozenStorage } from "../config/frozen_storage.ts";
+import { frozenStorage, trainedStorage } from "../config/frozen_storage.ts";
 import type { StoredCheckpoint } from "../store/stored_checkpoint.ts";
 
 /** @throws UserError when the run has none of that name */
@@ -36,6 +36,7 @@ export async function loadPolicy(
     gradients: false,
     lora: trained ? policy.lora : null,
     storage: frozenStorage(config.frozen_dtype),
+    trainedStorage: trainedStorage(config.trained_dtype),
   });
   if (!trained || gpu.isRehearsal) return loaded;
   const { model } = loaded;

@@ -31,7 +31,7 @@ import type { PromptFit } from "../problems/problems.ts";
 import type { TangoConfig } from "../config/config_schema.ts";
 import { klCoefficientOf, trainerOptions } from "../config/loss_options.ts";
 import { placementOf } from "../config/placement.ts";
-import { frozenStorage } from "../config/frozen_storage.ts";
+import { frozenStorage, startStorage, trainedStorage } from "../config/frozen_storage.ts";
 import { expectSameTokens } from "./reward_models.ts";
 
 /** Configuration of a policy; only a verifier's prompts have a limit of their own. */
@@ -218,6 +218,7 @@ async function openPolicy<Variable extends string>(
   const loaded = await loadModelFolder(group ? gpu : gpu.rehearsal(), policy.model, {
     ...loading,
     bases: group ? loading.bases : undefined,
+    trainedStorage: trainedStorage(config.trained_dtype),
     lora: trained ? policy.lora : null,
   });
   const { model, tokenizer } = loaded;
@@ -266,7 +267,11 @@ async function startEngine(
       trainer,
       ahead: new SampledAhead(),
       reference: reference !== null || (trained && klCoefficientOf(config, policy) > 0)
-        ? await loadModel(gpu, reference ?? policy.model, { trained: false, bases })
+        ? await loadModel(gpu, reference ?? policy.model, {
+          trained: false,
+          bases,
+          storage: reference === null ? startStorage(config, policy) : undefined,
+        })
         : null,
     };
   } catch (error) {

@@ -154,7 +154,7 @@ export class TrainedAdapters {
 /** Weights and moments, to the last bit. */
 async function restore(
   checkpoint: StoredCheckpoint,
-  { model, trainer }: TrainedAdapter,
+  { trainer }: TrainedAdapter,
 ): Promise<void> {
   const differs = (kind: string) =>
     new UserError(`${checkpoint.path}: its ${kind} are not those of its adapter.`);
@@ -163,5 +163,5 @@ async function restore(
   }
   await checkpoint.read(SET, (entries) => stateReceiver(trainer, entries, differs));
   trainer.optimizer.step = checkpoint.step;
-  model.trainable?.weightsChanged();
+  trainer.optimizer.weightsTaken();
 }

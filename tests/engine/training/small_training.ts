@@ -10,6 +10,7 @@ import { Trainer } from "../../../src/engine/training/trainer.ts";
 import type { ModelConfig } from "../../../src/model/decoder/config.ts";
 import { initialiseAdapter } from "../../../src/model/decoder/initialise.ts";
 import { loraTargets } from "../../../src/model/decoder/lora.ts";
+import { fromStorage } from "../../../src/model/decoder/half_precision.ts";
 import type { Model } from "../../../src/model/decoder/model.ts";
 import { RandomStream } from "../../../src/random/philox.ts";
 import { adamwNumbers, tinyConfig, tinyModel } from "../../model/tiny_model.ts";
@@ -51,6 +52,8 @@ export const clippedLoss = {
 export interface Kind {
   readonly config?: Partial<ModelConfig>;
   readonly lora?: boolean;
+  /** How weights lie that are trained themselves. */
+  readonly storage?: "f16" | "bf16";
 }
 
 export const tiedKind: Kind = {
@@ -64,15 +67,17 @@ export const tiedKind: Kind = {
 export const kinds: Readonly<Record<string, Kind>> = {
   "a table for embedding and head together": tiedKind,
   "a table for each, and norms of queries and keys": {},
+  "weights in bfloat16": { ...tiedKind, storage: "bf16" },
+  "weights in float16": { storage: "f16" },
   "an adapter": { config: { tiedEmbeddings: true }, lora: true },
 };
 
 /** Opens a model of random weights, always the same. */
 export function modelOf(
   gpu: Gpu,
-  { config, lora = false }: Kind,
+  { config, lora = false, storage }: Kind,
 ): { model: Model; release: () => void } {
-  const base = tinyModel(gpu, { config, trained: !lora });
+  const base = tinyModel(gpu, { config, trained: !lora, storage });
   if (!lora) return { model: base, release: () => base.release() };
   const adapter = { rank: 4, alpha: 8, targets: [...loraTargets] };
   const model = base.adapted({ config: adapter, basePath: "", trained: true });
@@ -155,7 +160,7 @@ export async function restore(
     }
   }
   trainer.optimizer.step = step;
-  trainer.model.trainable?.weightsChanged();
+  trainer.optimizer.weightsTaken();
 }
 
 /** Trains for 8 steps, one of which is made of two batches. */
@@ -177,6 +182,9 @@ export async function steps(trainer: Trainer, count: number): Promise<Trained> {
     assert.equal(nonFinite, 0);
     norms.push(gradientNorm);
   }
-  const weights = flat(await model.gpu.readAll(model.trainable?.weights ?? []));
+  const trained = model.trainable?.weights ?? [];
+  const weights = flat(
+    (await model.gpu.readAll(trained)).map((data, i) => fromStorage(data, trained[i].dtype)),
+  );
   return { weights, losses, norms, outputs: flat(outputs) };
 }

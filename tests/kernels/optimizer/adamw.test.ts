@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { adamw } from "../../../src/kernels/optimizer/adamw.ts";
+import { toStorage } from "../../../src/model/decoder/half_precision.ts";
 import { assertClose, onEveryGpu, randomFloats } from "../harness.ts";
 
 const options = { learningRate: 1e-2, beta1: 0.9, beta2: 0.99, epsilon: 1e-8, weightDecay: 0.1 };
@@ -50,4 +51,35 @@ for (const size of [4, 1028]) {
     assert.deepEqual(after, read, "a clip scale of 0 skips the step");
     gpu.release(...Object.values(tensors));
   });
+}
+
+for (const dtype of ["f16", "bf16"] as const) {
+  onEveryGpu(
+    `AdamW leaves the parameters in ${dtype} too, rounded to nearest even`,
+    async (gpu) => {
+      const size = 1028;
+      const tensors = {
+        parameters: gpu.from(randomFloats(size, 1), [size]),
+        gradients: gpu.from(randomFloats(size, 2), [size]),
+        firstMoment: gpu.zeros([size]),
+        secondMoment: gpu.zeros([size]),
+        clipScale: gpu.from(Float32Array.of(1), [1]),
+      };
+      const alone = gpu.from(randomFloats(size, 1), [size]);
+      const rounded = gpu.zeros([size], dtype);
+      const step = { ...options, biasCorrection1: 0.1, biasCorrection2: 0.01 };
+      adamw(gpu, { ...tensors, rounded }, step);
+      const [masters, found] = await gpu.readAll([tensors.parameters, rounded]);
+      assert.deepEqual(found, toStorage(masters as Float32Array, dtype));
+
+      for (const moment of [tensors.firstMoment, tensors.secondMoment]) gpu.clear(moment);
+      adamw(gpu, { ...tensors, parameters: alone }, step);
+      assert.deepEqual(await gpu.read(alone), masters, "the bits of f32 weights");
+
+      gpu.write(tensors.clipScale, Float32Array.of(0));
+      adamw(gpu, { ...tensors, rounded }, step);
+      assert.deepEqual(await gpu.readAll([tensors.parameters, rounded]), [masters, found]);
+      gpu.release(...Object.values(tensors), alone, rounded);
+    },
+  );
 }

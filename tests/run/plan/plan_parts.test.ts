@@ -104,6 +104,7 @@ Deno.test("plan: ranks compute neighbouring shards, the last of an uneven cut mo
   // A launch for each token of a pass, and one of the reference.
   const work = {
     parameters: 1000,
+    weightBytes: 4000,
     gradient: ({ tokens }: PassSize) => launches(tokens),
     reference: () => launches(1),
     step: launches(3),
@@ -139,9 +140,13 @@ Deno.test("plan: every rank sends the others its share, the slower way decides",
   assert.deepEqual(exchangeCost(gpu, 8, 800), { seconds: 40, bytesSent: 700 });
   // Two of four have 400 bytes each for three others.
   assert.deepEqual(exchangeCost(gpu, 4, 800, 2), { seconds: 12, bytesSent: 1200 });
-  assert.deepEqual(reductionCost(gpu, 4, 800, 2), { seconds: 12 + 6, bytesSent: 1800 });
+  const bytes = { gradients: 800, weights: 800 };
+  assert.deepEqual(reductionCost(gpu, 4, bytes, 2), { seconds: 12 + 6, bytesSent: 1800 });
+  // Weights in 16 bits.
+  const halves = { gradients: 800, weights: 400 };
+  assert.deepEqual(reductionCost(gpu, 4, halves, 2), { seconds: 12 + 3, bytesSent: 1500 });
   // Through the host: 2 · 1200 and 2 · 600 bytes at 50 a second.
-  assert.deepEqual(reductionCost({ ...gpu, hostRate: 50 }, 4, 800, 2).seconds, 48 + 24);
+  assert.deepEqual(reductionCost({ ...gpu, hostRate: 50 }, 4, bytes, 2).seconds, 48 + 24);
   const far = { ...gpu, network: { bytesPerSecond: Infinity, latency: 2 } };
   // One message to each of four others, four at a time.
   assert.equal(exchangeCost({ ...far, machine: far.network }, 8, 800).seconds, 2);
@@ -204,6 +209,7 @@ Deno.test("plan: continuations by hand", () => {
     decode: () => launches(0),
     update: {
       parameters: 1,
+      weightBytes: 4,
       gradient: () => launches(0),
       reference: null,
       step: launches(0),
