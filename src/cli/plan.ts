@@ -4,7 +4,11 @@ import type { Command } from "commander";
 import { Gpu } from "../gpu/gpu.ts";
 import type { TangoConfig } from "../run/config/config_schema.ts";
 import { type ConfigOverrides, loadTangoConfig } from "../run/config/load_config.ts";
-import { formatComparison, formatPredictions } from "../run/plan/format_prediction.ts";
+import {
+  formatComparison,
+  formatPredictions,
+  formatRankMemory,
+} from "../run/plan/format_prediction.ts";
 import { type GpuDescription, loadGpuDescription } from "../run/plan/gpu_description.ts";
 import { type MeasuredRun, readMeasuredRun } from "../run/plan/measured_run.ts";
 import { mostRehearsedRanks, predictMemory } from "../run/plan/planned_memory.ts";
@@ -33,6 +37,7 @@ interface PlanOptions extends Pick<ConfigOverrides, "set"> {
   readonly solutionTokens?: number;
   readonly critiqueTokens?: number;
   readonly solutionSteps?: number;
+  readonly memory?: boolean;
   readonly json?: boolean;
 }
 
@@ -64,6 +69,7 @@ export function register(program: Command): void {
       "mean; by default as many as an embedded task's problems need, else rewards.minimum_steps",
       parseCount,
     )
+    .option("--memory", "say what takes each rank's memory")
     .option("--json", "print the prediction as JSON")
     .action(plan);
   addExamples(command, {
@@ -100,7 +106,7 @@ async function plan(options: PlanOptions, command: Command): Promise<void> {
 async function predictFor(
   gpu: GpuDescription,
   config: TangoConfig,
-  { ranks, solutionTokens, critiqueTokens, solutionSteps, json }: PlanOptions,
+  { ranks, solutionTokens, critiqueTokens, solutionSteps, memory, json }: PlanOptions,
   measured: MeasuredRun | null,
 ): Promise<void> {
   const rehearsal = Gpu.rehearsalOf(gpu.info, gpu.limits, { cacheDtype: config.cache_dtype });
@@ -121,6 +127,7 @@ async function predictFor(
     return;
   }
   console.log(`${describeRun(gpu, run, ranks)}\n\n${formatPredictions(plans, gpu.memoryBytes)}`);
+  if (memory) console.log(plans.map(formatRankMemory).join(""));
   if (measured) console.log(`\n${formatComparison(plans[0].prediction, measured)}`);
 }
 

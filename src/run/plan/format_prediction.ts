@@ -1,6 +1,7 @@
 import { formatDuration } from "../../base/duration.ts";
 import { formatBytes } from "../../base/format_bytes.ts";
 import { alignedTable } from "../../base/table.ts";
+import { formatMemoryPlan, type MemoryPlan } from "../memory/memory_plan.ts";
 import type { MeasuredRun, MeasuredStep } from "./measured_run.ts";
 import type { PlannedPlacement } from "./planned_run.ts";
 import type { PredictedStep, Prediction } from "./prediction.ts";
@@ -10,6 +11,8 @@ export interface RankMemory {
   /** Which ranks: all, or those of a policy. */
   readonly ranks: string;
   readonly bytes: number | null;
+  /** What they are; null where there is no number. */
+  readonly plan: MemoryPlan | null;
   /** Why there is no number. */
   readonly problem: string | null;
 }
@@ -113,4 +116,18 @@ export function formatComparison(
     ...rows("generator step", generatorStep, measured.generatorStep),
     ...rows("verifier step", verifierStep, measured.verifierStep),
   ]);
+}
+
+/** What takes the memory of a placement's ranks. */
+export function formatRankMemory({ prediction, memory }: PredictedMemory): string {
+  const name = placementName(prediction.placement);
+  return memory.flatMap(({ ranks, plan }) =>
+    plan
+      ? [
+        `\n${name}, ${ranks === "all" ? "each rank" : `a ${ranks}'s rank`}\n${
+          formatMemoryPlan(plan)
+        }\n`,
+      ]
+      : []
+  ).join("");
 }

@@ -59,10 +59,10 @@ async function memoryOf(
   place: { readonly rank: number; readonly size: number },
 ): Promise<RankMemory> {
   try {
-    const { peakBytes } = await planTangoMemory(gpu, config, rehearsedRank(place));
-    return { ranks, bytes: peakBytes, problem: null };
+    const plan = await planTangoMemory(gpu, config, rehearsedRank(place));
+    return { ranks, bytes: plan.peakBytes, plan, problem: null };
   } catch (error) {
     if (!(error instanceof BufferTooLarge)) throw error;
-    return { ranks, bytes: null, problem: error.message };
+    return { ranks, bytes: null, plan: null, problem: error.message };
   }
 }
