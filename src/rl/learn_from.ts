@@ -78,9 +78,9 @@ export async function learnFrom(
   }));
   const update = unsound === null
     ? await during("update", () =>
-      onHolders(engine, ({ trainer, reference }) => {
+      onHolders(engine, ({ trainer, reference, hostReference }) => {
         if (!trainer) throw new Error("a frozen policy does not learn");
-        return updatePolicy(trainer, reference, samples, loss, adamw, during);
+        return updatePolicy(trainer, hostReference ?? reference, samples, loss, adamw, during);
       }, meanwhile))
     : null;
   const groups = groupIndices(scored.map(({ group }) => group));

@@ -1,5 +1,6 @@
 import type { Placed } from "../distributed/placed.ts";
 import type { Sampler } from "../engine/sampling/sampler.ts";
+import type { HostReference } from "../engine/training/host_reference.ts";
 import type { Trainer } from "../engine/training/trainer.ts";
 import type { ModelConfig } from "../model/decoder/config.ts";
 import type { Model, ParameterCount } from "../model/decoder/model.ts";
@@ -39,6 +40,8 @@ export interface PolicyEngine {
   readonly ahead: SampledAhead;
   /** The frozen starting weights that log-probs are measured against; null where none are. */
   readonly reference: Model | null;
+  /** The same in host memory; null where they are on the GPU, or nothing is measured against them. */
+  readonly hostReference: HostReference | null;
 }
 
 /** Updates that a policy's weights have had: they say which of its versions wrote something. */

@@ -89,6 +89,7 @@ async function step(gpu: Gpu, changes: Partial<GeneratorStepOptions<string>>) {
       trainer,
       ahead: new SampledAhead(),
       reference: null,
+      hostReference: null,
     }),
   };
   const drawn: number[] = [];

@@ -57,6 +57,7 @@ async function tinyGenerator(gpu: Gpu, maximumResponse: number) {
       trainer: null,
       ahead: new SampledAhead(),
       reference: null,
+      hostReference: null,
     }),
   };
   return policy;

@@ -57,6 +57,7 @@ async function tiny<Template>(
       trainer: null,
       ahead: new SampledAhead(),
       reference: null,
+      hostReference: null,
     }),
   };
 }

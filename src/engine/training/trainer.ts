@@ -115,6 +115,21 @@ export class Trainer {
     return keptSums(shards, this.#own) * bytesOf(gradients) + bytesOf(tied.map(({ rows }) => rows));
   }
 
+  /**
+   * Runs `body` with a model of the same shape whose weights lie where the gradients do; what is in them is not said.
+   *
+   * @throws Error when there are gradients that no step has applied
+   */
+  async withinGradients<Result>(body: (model: Model) => Promise<Result>): Promise<Result> {
+    if (this.#hasGradients) throw new Error("the gradients' memory holds gradients");
+    const lent = this.model.withinGradients();
+    try {
+      return await body(lent);
+    } finally {
+      lent.release();
+    }
+  }
+
   /** See `forwardSequences`. */
   forward(
     sequences: readonly TrainingSequence[],

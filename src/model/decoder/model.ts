@@ -118,6 +118,18 @@ export class Model {
     return new Model(gpu, config, this.parameters.copy(), this.rotations.copy(), null, null);
   }
 
+  /**
+   * A model of the same shape whose weights, in the types of these, lie in the memory of the gradients; it holds what
+   * these leave there until it is written to. Release it before the gradients are needed.
+   *
+   * @throws Error when not all weights are trained
+   */
+  withinGradients(): Model {
+    this.expectLive();
+    const { gpu, config, parameters, rotations } = this;
+    return new Model(gpu, config, parameters.withinGradients(), rotations.copy(), null, null);
+  }
+
   /** Another model on the same weights, which both keep. */
   #with(adapter: Adapter | null): Model {
     const { gpu, config, parameters, rotations } = this;

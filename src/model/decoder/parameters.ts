@@ -1,11 +1,5 @@
 import type { Gpu } from "../../gpu/gpu.ts";
-import {
-  bytesOf,
-  isQuantised,
-  type MatrixType,
-  matrixTypes,
-  type Tensor,
-} from "../../gpu/tensor.ts";
+import { bytesOf, isQuantised, type MatrixType, matrixTypes, Tensor } from "../../gpu/tensor.ts";
 import { pieceBytes, readPieces } from "../../gpu/tensor_pieces.ts";
 import { gatherRows } from "../../kernels/layers/gather_rows.ts";
 import { fromStorage, toStorage } from "./half_precision.ts";
@@ -55,6 +49,8 @@ export interface ParameterOptions {
   readonly storage?: WeightStorage;
   /** Bytes of the longest flat tensor; by default as many as the device binds. */
   readonly segmentBytes?: number;
+  /** Flat tensors, each at least as long as one of the weights, whose memory these take; they stay their owner's. */
+  readonly within?: readonly Tensor[];
 }
 
 /** Place of a tensor, or of a tile of one: a segment of the weights and its first element there. */
@@ -73,6 +69,8 @@ export class Parameters {
   /** Segment by segment as the weights; null when they are not trained. */
   readonly gradients: readonly Tensor[] | null;
   readonly #placements: ReadonlyMap<string, SegmentPlace>;
+  /** Bytes of the longest flat tensor. */
+  readonly #segmentBytes: number;
   #version = 0;
 
   /** @param makeBlocks what is kept, given how many elements of a tensor the device binds at once */
@@ -81,16 +79,20 @@ export class Parameters {
     private readonly makeBlocks: (most: (tensor: string) => number) => readonly Block[],
     private readonly options: ParameterOptions,
   ) {
-    const { trained, storage = "f32", segmentBytes } = options;
+    const { trained, storage = "f32", segmentBytes, within } = options;
     const bound = segmentBytes ?? gpu.device.limits.maxStorageBufferBindingSize;
     // The gradients of a segment are bound as it is, and have 4 bytes for each element.
-    const limit = trained && storage !== "f32" ? bound / 2 : bound;
+    const limit = this.#segmentBytes = trained && storage !== "f32" ? bound / 2 : bound;
     const blocks = makeBlocks((tensor) => mostElements(limit, storageOfTensor(storage, tensor)));
     const { placements, segments } = placeBlocks(blocks, limit, storage);
     const other = segments.find(({ dtype }) => isQuantised(dtype));
     if (trained && other) throw new Error(`weights in ${other.dtype} cannot be trained`);
     this.#placements = new Map(placements.map((placement) => [placement.block.key, placement]));
-    this.weights = segments.map(({ size, dtype }) => gpu.zeros([size], dtype, "weights"));
+    this.weights = segments.map(({ size, dtype }, i) =>
+      within
+        ? new Tensor(within[i].storage, [size], dtype, within[i].byteOffset, "weights")
+        : gpu.zeros([size], dtype, "weights")
+    );
     this.gradients = trained
       ? segments.map(({ size }) => gpu.zeros([size], "f32", "gradients"))
       : null;
@@ -108,9 +110,26 @@ export class Parameters {
 
   /** A copy of the weights, without gradients; release both. */
   copy(): Parameters {
-    const copy = new Parameters(this.gpu, this.makeBlocks, { ...this.options, trained: false });
+    const copy = this.#likewise();
     this.weights.forEach((segment, i) => this.gpu.copy(segment, copy.weights[i]));
     return copy;
+  }
+
+  /**
+   * Weights of the same types in the memory of the gradients, without gradients of their own.
+   *
+   * @throws Error when these are not trained
+   */
+  withinGradients(): Parameters {
+    const { gradients } = this;
+    if (!gradients) throw new Error("weights that are not trained have no gradients");
+    return this.#likewise(gradients);
+  }
+
+  /** Parameters cut into tensors like these. */
+  #likewise(within?: readonly Tensor[]): Parameters {
+    const options = { ...this.options, trained: false, segmentBytes: this.#segmentBytes, within };
+    return new Parameters(this.gpu, this.makeBlocks, options);
   }
 
   /** @throws Error when the model has no such block */
@@ -258,7 +277,8 @@ export class Parameters {
 
   /** Returns the GPU memory. */
   release(): void {
-    this.gpu.release(...this.weights, ...this.gradients ?? []);
+    const own = this.options.within ? [] : this.weights;
+    this.gpu.release(...own, ...this.gradients ?? []);
   }
 }
 

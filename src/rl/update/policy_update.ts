@@ -6,6 +6,7 @@ import {
   type SampledSequence,
   type TokenOutputs,
 } from "../../engine/training/losses.ts";
+import { HostReference } from "../../engine/training/host_reference.ts";
 import { promptedSequence } from "../../engine/training/sequence.ts";
 import type { Trainer } from "../../engine/training/trainer.ts";
 import type { KlEstimator } from "../../kernels/losses/policy_loss.ts";
@@ -89,12 +90,12 @@ export interface PolicyUpdateMetrics {
  * The clipped update of one policy (PPO, Schulman et al. 2017, or another objective) with a KL term against
  * `reference` and an entropy bonus, averaged over each mini-batch, however it is cut into passes.
  *
- * @param reference the frozen model the KL is measured against; null for none
+ * @param reference the frozen weights the KL is measured against; null for none
  * @param during runs each gradient and each step of the optimizer
  */
 export async function updatePolicy(
   trainer: Trainer,
-  reference: Model | null,
+  reference: Model | HostReference | null,
   samples: readonly PolicySample[],
   options: PolicyUpdateOptions,
   adamw: AdamwNumbers,
@@ -107,10 +108,18 @@ export async function updatePolicy(
   let normSum = 0;
   let nonFinite = 0;
   const applied: boolean[] = [];
-  const miniBatches = miniBatchesOf(samples, options.miniBatches);
+  const miniBatches = miniBatchesOf(samples, options.miniBatches).map(({ first, end }) => ({
+    first,
+    ...weighed(samples.slice(first, end), options),
+  }));
+  if (reference instanceof HostReference) {
+    await during(
+      "forward_backward",
+      () => measureBy(reference, trainer, miniBatches, loss, temperature),
+    );
+  }
   for (let epoch = 0; epoch < epochs; epoch++) {
-    for (const { first, end } of miniBatches) {
-      const { sequences, isNothing } = weighed(samples.slice(first, end), options);
+    for (const { first, sequences, isNothing } of miniBatches) {
       const isOnPolicy = applied.length === 0;
       if (isOnPolicy) {
         const places = sequences.keys().filter((s) =>
@@ -145,23 +154,51 @@ export async function updatePolicy(
   };
 }
 
-function lossOf(options: PolicyUpdateOptions, reference: Model | null): PolicyGradientLoss {
+function lossOf(
+  options: PolicyUpdateOptions,
+  reference: Model | HostReference | null,
+): PolicyGradientLoss {
   const { objective, clipRatioLow, clipRatioHigh, klCoefficient, klEstimator, entropyCoefficient } =
     options;
   return {
     name: objective,
     clipRatioLow,
     clipRatioHigh,
-    kl: reference && { coefficient: klCoefficient, estimator: klEstimator, reference },
+    kl: reference && {
+      coefficient: klCoefficient,
+      estimator: klEstimator,
+      reference: reference instanceof HostReference ? null : reference,
+    },
     entropyCoefficient,
   };
+}
+
+/** Gives the sequences of all mini-batches their log-probs under the reference; zeros to those that are left out. */
+async function measureBy(
+  reference: HostReference,
+  trainer: Trainer,
+  miniBatches: readonly { sequences: SampledSequence[]; readonly isNothing: boolean }[],
+  loss: PolicyGradientLoss,
+  temperature: number,
+): Promise<void> {
+  const computed = miniBatches.flatMap(({ sequences, isNothing }) =>
+    isNothing ? [] : sequences.filter((sequence) => changesGradient(loss, sequence))
+  );
+  const found = await reference.logProbs(trainer, computed, temperature);
+  const logProbs = new Map(computed.map((sequence, i) => [sequence, found[i]]));
+  for (const batch of miniBatches) {
+    batch.sequences = batch.sequences.map((sequence) => ({
+      ...sequence,
+      refLogProbs: logProbs.get(sequence) ?? new Float32Array(sequence.weights.length),
+    }));
+  }
 }
 
 /** The samples of a mini-batch as the trainer takes them; `isNothing` when all of them are masked. */
 function weighed(
   samples: readonly PolicySample[],
   { aggregation, maximumResponse }: PolicyUpdateOptions,
-): { readonly sequences: SampledSequence[]; readonly isNothing: boolean } {
+): { sequences: SampledSequence[]; readonly isNothing: boolean } {
   const weights = tokenWeights(
     samples.map(({ response: { length }, isMasked = false }) => ({ length, isMasked })),
     aggregation,

@@ -3,6 +3,7 @@ import { checkRewardModel } from "./check_reward_model.ts";
 import type { dataSchema } from "./data_schema.ts";
 import {
   choosesByNothing,
+  type referenceMemorySchema,
   systemPromptNeedsChat,
   type trainedDtypeSchema,
 } from "./shared_schema.ts";
@@ -29,6 +30,7 @@ export type TangoConfigFields = {
   schedule: z.output<typeof scheduleSchema>;
   verifier: z.output<typeof verifierSchema> | null;
   trained_dtype: z.output<typeof trainedDtypeSchema>;
+  reference_memory: z.output<typeof referenceMemorySchema>;
 };
 
 /** Settings that are possible alone and impossible together. */
@@ -123,6 +125,10 @@ export function checkTogether({ value, issues }: z.core.ParsePayload<TangoConfig
   if (value.trained_dtype !== "float32" && !trainsWhole) {
     const message = "float32, because no policy trains the weights of its model themselves";
     impossible(["trained_dtype"], value.trained_dtype, message);
+  }
+  if (value.reference_memory === "host" && !trainsWhole) {
+    const message = "gpu, because no policy trains the weights of its model themselves";
+    impossible(["reference_memory"], "host", message);
   }
   if (schedule.keep_best && schedule.test_frequency === 0) {
     const message = "false, because with schedule.test_frequency 0 nothing is evaluated";

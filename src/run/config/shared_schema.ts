@@ -34,6 +34,10 @@ export const trainedDtypeSchema = oneOf(trainedDtypes).default("float32").descri
   "How matrices whose own weights are trained are stored. In 16 bits they take half the memory and half of what ranks send after an update: the model computes with them rounded, and each rank updates the f32 masters of its slice, which no other has. Adapters are trained in float32.",
 );
 
+export const referenceMemorySchema = oneOf(["gpu", "host"]).default("gpu").describe(
+  "Where the weights lie that a policy began with and is compared with in a KL term, when all of its own are trained: on the GPU, or in host memory, from which they come before each step's updates, to where the gradients will lie. It shows in no bit. Beside an adapter they are its base, which is on the GPU anyway.",
+);
+
 export const cacheDtypeSchema = oneOf([...cacheDtypes]).default("f32").describe(
   "How keys and values, and the inputs of LFM2's convolutions, are stored while sampling; f16 and bf16 take half the memory of f32. Training rounds them alike, so that a token keeps its log-prob. f16 has three more bits than bf16, and none for numbers beyond 65504, which become NaN: updates are then skipped.",
 );

@@ -146,7 +146,7 @@ function training(
 async function update(
   config: TangoConfig,
   name: PolicyName,
-  { model, trainer, reference }: PolicyEngine,
+  { model, trainer, reference, hostReference }: PolicyEngine,
   maximumResponse: number,
   { shortest, longest }: PromptLengths,
 ): Promise<void> {
@@ -163,7 +163,7 @@ async function update(
       const prompt = new Uint32Array(promptTokens).fill(g % 2);
       return group.map((sample) => ({ ...sample, prompt }));
     });
-    await updatePolicy(trainer, reference, samples, once, anyNumbers);
+    await updatePolicy(trainer, hostReference ?? reference, samples, once, anyNumbers);
   }
 }
 

@@ -6,6 +6,7 @@
  */
 
 import { forwardSequences } from "../../engine/training/forward.ts";
+import { HostReference } from "../../engine/training/host_reference.ts";
 import { promptedSequence } from "../../engine/training/sequence.ts";
 import { Trainer } from "../../engine/training/trainer.ts";
 import { Sampler } from "../../engine/sampling/sampler.ts";
@@ -40,6 +41,8 @@ export interface UpdateWork {
   readonly gradient: PassWork;
   /** A pass of the reference, without a gradient; null where nothing is compared with it. */
   readonly reference: PassWork | null;
+  /** Bytes of the reference that come from the host before a step's updates. */
+  readonly referenceBytes: number;
   /** A step of the optimizer on all parameters. */
   readonly step: Work;
 }
@@ -56,12 +59,15 @@ export interface PolicyWork {
 
 /** Rehearses a policy that lies on a rehearsal GPU. */
 export async function rehearseWork(
-  { model, trainer, reference }: Pick<PolicyEngine, "model" | "trainer" | "reference">,
+  { model, trainer, reference, hostReference }: Pick<
+    PolicyEngine,
+    "model" | "trainer" | "reference" | "hostReference"
+  >,
 ): Promise<PolicyWork> {
   const { prefill, decode } = await samplingWork(model);
   const update = trainer && {
     ...await trainingWork(trainer),
-    reference: reference && await referenceWork(reference, trainer.options.microBatchTokens),
+    ...await comparing(trainer, hostReference ?? reference),
   };
   return { prefill, decode, update };
 }
@@ -111,6 +117,18 @@ async function passWork(
   const most = length / 2 - 1;
   const many = await linear(Math.max(leastSequences, Math.ceil((kept + 1) / most)), most);
   return (size) => (size.predictions > kept ? many : few)(size);
+}
+
+async function comparing(
+  trainer: Trainer,
+  reference: Model | HostReference | null,
+): Promise<Pick<UpdateWork, "reference" | "referenceBytes">> {
+  const work = (model: Model) => referenceWork(model, trainer.options.microBatchTokens);
+  if (reference instanceof HostReference) {
+    const bytes = trainer.model.parameters.weights.reduce((sum, { bytes }) => sum + bytes, 0);
+    return { reference: await trainer.withinGradients(work), referenceBytes: bytes };
+  }
+  return { reference: reference && await work(reference), referenceBytes: 0 };
 }
 
 function referenceWork(reference: Model, mostTokens: number): Promise<PassWork> {

@@ -205,10 +205,11 @@ function trainedBy(
   );
   const perRank = reduction.shards / ranks;
   const sums = Number.isInteger(Math.log2(perRank)) ? 1 : 2;
-  const { parameters, weightBytes } = update;
+  const { parameters, weightBytes, referenceBytes } = update;
   const once = reductionCost(gpu, ranks, { gradients: 4 * parameters, weights: weightBytes }, sums);
+  const brought = referenceBytes / gpu.hostRate;
   return {
-    gradientSeconds,
+    gradientSeconds: gradientSeconds.map((seconds) => seconds + brought),
     optimizerSeconds,
     reduction: { seconds: updates * once.seconds, bytesSent: updates * once.bytesSent },
   };

@@ -17,7 +17,14 @@ export function policyInTraining(
 ): PolicyInTraining {
   const sampler = new Sampler(model, { slots, stepsBetweenReadbacks: 16 });
   const ahead = new SampledAhead();
-  const engine = onEveryRank(ranks, { model, sampler, trainer: null, ahead, reference: null });
+  const engine = onEveryRank(ranks, {
+    model,
+    sampler,
+    trainer: null,
+    ahead,
+    reference: null,
+    hostReference: null,
+  });
   const { config, parameterCount } = model;
   return (template) => ({
     ...{ tokenizer, template, stopTokens, config, parameterCount, engine },

@@ -54,6 +54,7 @@ export async function openFrozenPolicy<Variable extends string>(
         trainer: null,
         ahead: new SampledAhead(),
         reference: null,
+        hostReference: null,
       }),
     };
   } catch (error) {

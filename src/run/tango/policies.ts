@@ -3,6 +3,8 @@ import { gradientReducer } from "../../distributed/gradient_reducer.ts";
 import { holdersOf } from "../../distributed/placed.ts";
 import { rehearsedRank } from "../../distributed/rehearsed_rank.ts";
 import type { Gpu } from "../../gpu/gpu.ts";
+import { HostReference } from "../../engine/training/host_reference.ts";
+import type { FrozenStorage } from "../../model/weights/weight_storage.ts";
 import type { Model } from "../../model/decoder/model.ts";
 import {
   FrozenBases,
@@ -244,6 +246,28 @@ async function openPolicy<Variable extends string>(
   }
 }
 
+/** What a policy is compared with: what the path says, or where a KL term needs it the weights that it began with. */
+async function referenceOf(
+  gpu: Gpu,
+  config: TangoConfig,
+  policy: TangoConfig["generator"],
+  { trained, bases, reference }: Pick<Loading, "trained" | "bases" | "reference">,
+  model: Model,
+): Promise<Pick<PolicyEngine, "reference" | "hostReference">> {
+  const load = async (path: string, storage?: FrozenStorage) => ({
+    reference: await loadModel(gpu, path, { trained: false, bases, storage }),
+    hostReference: null,
+  });
+  if (reference !== null) return await load(reference);
+  if (!trained || klCoefficientOf(config, policy) === 0) {
+    return { reference: null, hostReference: null };
+  }
+  if (config.reference_memory === "host" && policy.lora === null) {
+    return { reference: null, hostReference: await HostReference.of(model) };
+  }
+  return await load(policy.model, startStorage(config, policy));
+}
+
 /** @param group the ranks that hold the policy, this one among them */
 async function startEngine(
   gpu: Gpu,
@@ -266,13 +290,7 @@ async function startEngine(
       }),
       trainer,
       ahead: new SampledAhead(),
-      reference: reference !== null || (trained && klCoefficientOf(config, policy) > 0)
-        ? await loadModel(gpu, reference ?? policy.model, {
-          trained: false,
-          bases,
-          storage: reference === null ? startStorage(config, policy) : undefined,
-        })
-        : null,
+      ...await referenceOf(gpu, config, policy, { trained, bases, reference }, model),
     };
   } catch (error) {
     trainer?.release();

@@ -105,6 +105,7 @@ Deno.test("plan: ranks compute neighbouring shards, the last of an uneven cut mo
   const work = {
     parameters: 1000,
     weightBytes: 4000,
+    referenceBytes: 0,
     gradient: ({ tokens }: PassSize) => launches(tokens),
     reference: () => launches(1),
     step: launches(3),
@@ -210,6 +211,7 @@ Deno.test("plan: continuations by hand", () => {
     update: {
       parameters: 1,
       weightBytes: 4,
+      referenceBytes: 0,
       gradient: () => launches(0),
       reference: null,
       step: launches(0),

@@ -19,7 +19,12 @@ const h100 = loadGpuDescription("h100");
 /** Work of a policy with a reference. */
 function policyOf(layers: number) {
   const model = tinyModel(Gpu.rehearsalOf(h100.info, h100.limits), { config: { layers } });
-  return rehearseWork({ model, trainer: tinyTrainer(model), reference: model });
+  return rehearseWork({
+    model,
+    trainer: tinyTrainer(model),
+    reference: model,
+    hostReference: null,
+  });
 }
 const [policy, deeper] = [await policyOf(2), await policyOf(4)];
 

@@ -43,7 +43,7 @@ async function rehearsed(
   const lora = { rank, alpha: rank, targets: loraTargets };
   const model = rank === 0 ? base : base.adapted({ config: lora, basePath: "", trained: true });
   const trainer = tinyTrainer(model, { gradientCheckpointing: checkpointing });
-  const work = await rehearseWork({ model, trainer, reference: base });
+  const work = await rehearseWork({ model, trainer, reference: base, hostReference: null });
   assert.ok(work.update);
   return { trainer, work, update: work.update };
 }

@@ -53,6 +53,7 @@ function policy<Template>(
       trainer: trained ? tinyTrainer(model) : null,
       ahead: new SampledAhead(),
       reference: null,
+      hostReference: null,
     }),
   };
 }
