@@ -32,8 +32,9 @@ Deno.test("docs/scaling.md: its predictions are the plan's", async () => {
   const ranks = Number(head[1]);
   const set = options.get("--set");
   const config = loadTangoConfig(String(options.get("--config")), { set });
+  const rehearsal = Gpu.rehearsalOf(gpu.info, gpu.limits, { cacheDtype: config.cache_dtype });
   const cells = await withStandIns(config, said, async (config) => {
-    const run = await planRun(Gpu.rehearsalOf(gpu.info, gpu.limits), config, {});
+    const run = await planRun(rehearsal, config, {});
     return predictionCells(predict(gpu, run, { kind: "colocated", ranks }));
   });
   // In order: the page leaves some rows out.
