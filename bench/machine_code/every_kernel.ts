@@ -27,11 +27,12 @@ const other: ModelConfig = {
   activation: "gelu",
   fusedProjections: true,
   scales: { embedding: 8, attention: 0.1, residual: 0.5, logits: 0.25 },
+  caps: plainDecoder.caps,
   maxPositions: 4096,
 };
 
-/** Head sizes 16, 64 and 128, with biases and with norms of queries and keys, narrow and wide; the other one; and one that
- * convolves. */
+/** Head sizes 16, 64 and 128, with biases and with norms of queries and keys, narrow and wide; the other one; that with
+ * caps; and one that convolves. */
 const models: readonly ModelConfig[] = [
   ...[
     { headDim: 16, hiddenSize: 64, heads: 4, intermediateSize: 128, vocabularySize: 200 },
@@ -51,6 +52,7 @@ const models: readonly ModelConfig[] = [
     tiedEmbeddings: index === 1,
   } as const)),
   other,
+  { ...other, architecture: "gemma2", caps: { attention: 50, logits: 30 } },
   {
     ...other,
     architecture: "lfm2",

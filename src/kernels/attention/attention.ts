@@ -11,7 +11,7 @@ import {
   expectAttentionShape,
   log2e,
   pageTokens,
-  windowOf,
+  scoringOf,
 } from "./attention_shape.ts";
 import { attentionTile } from "./attention_tile.ts";
 import forwardText from "./attention.wgsl" with { type: "text" };
@@ -155,9 +155,9 @@ export function attentionForward(
   const { queries, keys, values, segments } = inputs;
   const launch = { tokens, ...shape, block: attentionBlock };
   const { code, defines, grid } = variantOf(gpu, forward, variant, launch);
-  const { WINDOW, parameters } = windowOf(shape);
+  const { defines: scoring, parameters } = scoringOf(shape);
   gpu.dispatch(
-    { label: "attention", code, defines: { ...defines, WINDOW, PAGED: false, STORAGE: "f32" } },
+    { label: "attention", code, defines: { ...defines, ...scoring, PAGED: false, STORAGE: "f32" } },
     { tokens, heads, kvHeads, scale: scale * log2e, chunks: headDim / 4, ...parameters },
     { queries, keys, values, segments, output, logSumExp: statistics },
     grid,
@@ -217,9 +217,9 @@ export function attentionPaged(
   expectShape(operation, "output", output, [tokens, heads, headDim]);
   const launch = { tokens, ...shape, block: attentionBlock };
   const { code, defines, grid } = variantOf(gpu, forward, variant, launch);
-  const { WINDOW, parameters } = windowOf(shape);
+  const { defines: scoring, parameters } = scoringOf(shape);
   gpu.dispatch(
-    { label: operation, code, defines: { ...defines, WINDOW, PAGED: true, STORAGE } },
+    { label: operation, code, defines: { ...defines, ...scoring, PAGED: true, STORAGE } },
     { tokens, heads, kvHeads, scale: scale * log2e, chunks: headDim / 4, ...parameters },
     { queries, keys: cacheKeys, values: cacheValues, segments, pageTable, output },
     grid,
@@ -255,7 +255,7 @@ export function attentionBackward(
   const launch = { tokens, ...shape, block: backwardBlock };
   const ofQueries = variantOf(gpu, backwardQueries, variant, launch);
   const ofKeys = variantOf(gpu, backwardKeys, variant, launch);
-  const { WINDOW, parameters: ofWindow } = windowOf(shape);
+  const { defines: scoring, parameters: ofScoring } = scoringOf(shape);
   const parameters = {
     tokens,
     heads,
@@ -263,14 +263,14 @@ export function attentionBackward(
     scale,
     scaleLog2e: scale * log2e,
     chunks: headDim / 4,
-    ...ofWindow,
+    ...ofScoring,
   };
   const read = { queries, keys, values, segments, outputGradient };
   gpu.dispatch(
     {
       label: "attention backward queries",
       code: ofQueries.code,
-      defines: { ...ofQueries.defines, WINDOW, PAGED: false, STORAGE: "f32" },
+      defines: { ...ofQueries.defines, ...scoring, PAGED: false, STORAGE: "f32" },
     },
     parameters,
     { ...read, output, statistics, dQkv },
@@ -281,7 +281,7 @@ export function attentionBackward(
     {
       label: "attention backward keys",
       code: ofKeys.code,
-      defines: { ...ofKeys.defines, WINDOW, STORAGE: "f32" },
+      defines: { ...ofKeys.defines, ...scoring, STORAGE: "f32" },
     },
     parameters,
     { ...read, statistics, dQkv },

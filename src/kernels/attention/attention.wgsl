@@ -7,6 +7,7 @@
 // attention_decode_workgroup.wgsl repeat bit for bit: keys are cut in blocks of $BLOCK from the sequence's
 // first token; in a block
 //   s_j = sum_d (q_d * scale) * k_jd    d ascending, scale holds log2(e)
+//   (where the family caps scores, s_j = cap * tanh(s_j / cap) then)
 //   m_b = max_j s_j,  p_j = exp2(s_j - m_b),  l_b = sum_j p_j,  o_b = sum_j p_j * v_j    j ascending
 // and blocks join in ascending order:
 //   m' = max(m, m_b),  l' = l * exp2(m - m') + l_b * exp2(m_b - m'),  o' likewise.

@@ -102,8 +102,15 @@ fn main(
         //#else
         let seen$(o)_$i = (block + $(i)u >= token$o) & (block + $(i)u < stop);
         //#endif
+        //#if CAP
+        let capped$(o)_$i = capped(s$(o)_$i, params.cap, params.inverseCap);
+        let p$(o)_$i = select(0.0, exp2(capped$(o)_$i - shift$i), seen$(o)_$i);
+        let slope$(o)_$i = p$(o)_$i * capSlope(capped$(o)_$i, params.inverseCap);
+        let dS$(o)_$i = select(0.0, slope$(o)_$i * (t$(o)_$i - offset$i), seen$(o)_$i);
+        //#else
         let p$(o)_$i = select(0.0, exp2(s$(o)_$i - shift$i), seen$(o)_$i);
         let dS$(o)_$i = select(0.0, p$(o)_$i * (t$(o)_$i - offset$i), seen$(o)_$i);
+        //#endif
         //#endfor
         //#endfor
         for (var c = 0u; c < chunks; c++) {

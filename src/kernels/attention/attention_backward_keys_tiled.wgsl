@@ -68,8 +68,15 @@ fn main(
           //#else
           let seen = (query$j >= first + ly + $(i*LY)u) & (query$j < stop);
           //#endif
+          //#if CAP
+          let score = capped(s$(i)_$j, params.cap, params.inverseCap);
+          s$(i)_$j = select(0.0, exp2(score - sums$j.x), seen);
+          let slope = s$(i)_$j * capSlope(score, params.inverseCap);
+          t$(i)_$j = select(0.0, slope * (t$(i)_$j - sums$j.y), seen);
+          //#else
           s$(i)_$j = select(0.0, exp2(s$(i)_$j - sums$j.x), seen);
           t$(i)_$j = select(0.0, s$(i)_$j * (t$(i)_$j - sums$j.y), seen);
+          //#endif
         }
         //#endfor
         //#endfor

@@ -2,6 +2,8 @@
 //
 //   p_j = exp(scale * q . k_j - logSumExp),  dS_j = p_j * (dO . v_j - delta),  dQ = scale * sum_j dS_j * k_j
 //
+// and where scores are capped (CAP) that times 1 - (score / cap)^2,
+//
 // keys j in ascending order from the sequence's first. Lanes, walks and segments as in attention.wgsl.
 // (FlashAttention-2, Dao 2023, with the probabilities recomputed from the saved log-sum-exp.)
 
@@ -85,7 +87,13 @@ fn main(
       //#endfor
       //#for h 0 HEADS
       //#for j 0 BLOCK
+      //#if CAP
+      let capped$(h)_$j = capped(s$(h)_$j, params.cap, params.inverseCap);
+      let slope$(h)_$j = exp2(capped$(h)_$j - log2Sum$h) * capSlope(capped$(h)_$j, params.inverseCap);
+      let dS$(h)_$j = select(0.0, slope$(h)_$j * (t$(h)_$j - ownDelta$h), seen$j);
+      //#else
       let dS$(h)_$j = select(0.0, exp2(s$(h)_$j - log2Sum$h) * (t$(h)_$j - ownDelta$h), seen$j);
+      //#endif
       //#endfor
       //#endfor
       for (var c = 0u; c < chunks; c++) {

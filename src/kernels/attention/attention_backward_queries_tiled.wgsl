@@ -60,7 +60,13 @@ fn main(
         //#else
         let seen = key <= position$i;
         //#endif
+        //#if CAP
+        let score = capped(s$(i)_$j, params.cap, params.inverseCap);
+        let slope = exp2(score - sums$i.x) * capSlope(score, params.inverseCap);
+        s$(i)_$j = select(0.0, slope * (t$(i)_$j - sums$i.y), seen);
+        //#else
         s$(i)_$j = select(0.0, exp2(s$(i)_$j - sums$i.x) * (t$(i)_$j - sums$i.y), seen);
+        //#endif
       }
       //#endfor
       //#endfor

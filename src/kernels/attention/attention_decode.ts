@@ -12,7 +12,7 @@ import {
   expectAttentionShape,
   log2e,
   pageTokens,
-  windowOf,
+  scoringOf,
 } from "./attention_shape.ts";
 import { expectCache, expectShape } from "../parts/expect_shape.ts";
 import { composeAttention } from "./parts/compose.ts";
@@ -167,12 +167,12 @@ export function attentionDecode(
   }
   const maxPages = pageTable.shape[1];
   const scale = shape.scale * log2e;
-  const { WINDOW, parameters: ofWindow } = windowOf(shape);
+  const { defines: scoring, parameters: ofScoring } = scoringOf(shape);
   const common = {
     D: headDim,
     BLOCK: attentionBlock,
     PAGE: pageTokens,
-    WINDOW,
+    ...scoring,
   };
   const walk = { ...common, STORAGE };
   const chunks = headDim / 4;
@@ -195,7 +195,7 @@ export function attentionDecode(
         code: decodeCode,
         defines: { ...walk, LANES, HEADS: headsAtOnce, ROUNDS, SHARES },
       },
-      { heads, kvHeads, maxPages, scale, chunks, rounds: ROUNDS, ...ofWindow },
+      { heads, kvHeads, maxPages, scale, chunks, rounds: ROUNDS, ...ofScoring },
       { queries, cacheKeys, cacheValues, pageTable, lengths, output },
       [slots, kvHeads, shares],
       cost,
@@ -207,7 +207,7 @@ export function attentionDecode(
   const defines = { ...walk, SPLIT: splits, ...workgroup };
   const launch = { label: operation, code: workgroupCode, defines };
   const steps = chunks / workgroup.SLAB;
-  const parameters = { heads, kvHeads, maxPages, scale, steps, ...ofWindow };
+  const parameters = { heads, kvHeads, maxPages, scale, steps, ...ofScoring };
   const read = { queries, cacheKeys, cacheValues, pageTable, lengths };
   if (!splits) {
     gpu.dispatch(launch, parameters, { ...read, output }, [slots, kvHeads * shares], cost);
@@ -223,7 +223,7 @@ export function attentionDecode(
     const HEADS = Math.max(1, Math.floor(64 / chunks));
     gpu.dispatch(
       { label: "attention decode join", code: joinCode, defines: { ...common, HEADS, AHEAD: 8 } },
-      { heads, maxPages, ...ofWindow },
+      { heads, maxPages, ...scoringOf({ window: shape.window }).parameters },
       { blockOutputs, blockSums, lengths, output },
       [slots, Math.ceil(heads / HEADS)],
       { kind: "attention", bytes: 8 * slots * heads * headDim },

@@ -19,7 +19,15 @@ struct Params {
   //#if WINDOW
   window: u32,    // keys that a query sees, its own the last
   //#endif
+  //#if CAP
+  cap: f32,         // of scores, times log2(e)
+  inverseCap: f32,
+  //#endif
 }
+
+//#if CAP
+//#include capped
+//#endif
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> queries: array<vec4<f32>>;
@@ -123,6 +131,9 @@ fn main(
     //#for h 0 HEADS
     var blockMax$h = lowest;
     //#for g 0 BLOCK/LANES
+    //#if CAP
+    s$(h)_$(g) = capped(s$(h)_$(g), params.cap, params.inverseCap);
+    //#endif
     s$(h)_$(g) = select(lowest, s$(h)_$(g), inside$g);
     //#endfor
     //#for j 0 BLOCK

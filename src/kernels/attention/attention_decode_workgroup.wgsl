@@ -17,7 +17,15 @@ struct Params {
   //#if WINDOW
   window: u32,    // keys that a query sees, its own the last
   //#endif
+  //#if CAP
+  cap: f32,         // of scores, times log2(e)
+  inverseCap: f32,
+  //#endif
 }
+
+//#if CAP
+//#include capped
+//#endif
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> queries: array<vec4<f32>>;

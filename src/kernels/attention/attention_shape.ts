@@ -13,6 +13,8 @@ export interface AttentionShape {
   readonly scale: number;
   /** Keys that a query sees, its own the last; null or left out for all before it. */
   readonly window?: number | null;
+  /** c of scores that become c · tanh(score / c) (Gemma 2); null or left out for scores as they are. */
+  readonly cap?: number | null;
 }
 
 /** Keys of one softmax block; the order of every attention sum is made of blocks of this many. */
@@ -52,16 +54,24 @@ export function expectAttentionShape(operation: string, shape: AttentionShape): 
   if (typeof window === "number" && !(Number.isInteger(window) && window >= 1)) {
     throw new Error(`${operation}: a window of ${window} keys`);
   }
+  const { cap } = shape;
+  if (typeof cap === "number" && !(cap > 0)) throw new Error(`${operation}: a cap of ${cap}`);
   if (headDim < 4 || headDim % 4 !== 0) {
     throw new Error(`${operation}: head size ${headDim}, expected a multiple of 4`);
   }
 }
 
-/** What tells a kernel of the window: a define, and a parameter where there is one. */
-export function windowOf(
-  { window }: Pick<AttentionShape, "window">,
-): { readonly WINDOW: boolean; readonly parameters: Readonly<Record<string, number>> } {
-  return typeof window === "number"
-    ? { WINDOW: true, parameters: { window } }
-    : { WINDOW: false, parameters: {} };
+/** What tells a kernel of window and cap: defines, and parameters where there is one. */
+export function scoringOf({ window, cap }: Pick<AttentionShape, "window" | "cap">): {
+  readonly defines: { readonly WINDOW: boolean; readonly CAP: boolean };
+  readonly parameters: Readonly<Record<string, number>>;
+} {
+  const WINDOW = typeof window === "number", CAP = typeof cap === "number";
+  return {
+    defines: { WINDOW, CAP },
+    parameters: {
+      ...(WINDOW ? { window } : {}),
+      ...(CAP ? { cap: cap * log2e, inverseCap: 1 / (cap * log2e) } : {}),
+    },
+  };
 }

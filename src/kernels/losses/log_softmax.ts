@@ -3,13 +3,14 @@ import type { Tensor } from "../../gpu/tensor.ts";
 import { independentLanes, lanesOfRow } from "../../gpu/tuning.ts";
 import { UserError } from "../../base/user_error.ts";
 import { expectShape, expectVectors } from "../parts/expect_shape.ts";
-import backwardCode from "./log_softmax_backward.wgsl" with { type: "text" };
+import backwardText from "./log_softmax_backward.wgsl" with { type: "text" };
 import finishText from "./log_softmax_finish.wgsl" with { type: "text" };
 import chunkText from "./log_softmax.wgsl" with { type: "text" };
 import { compose } from "../parts/compose.ts";
 
 const chunkCode = compose(chunkText);
 const finishCode = compose(finishText);
+const backwardCode = compose(backwardText);
 
 /**
  * Log-prob and entropy over the vocabulary without the full logits [R, V]: the caller makes chunks of
@@ -241,7 +242,11 @@ export function logSoftmaxBackward(
     readonly entropyGradient: Tensor;
   },
   logitsGradient: Tensor,
-  options: { readonly inverseTemperature: number },
+  options: {
+    readonly inverseTemperature: number;
+    /** What the logits were capped at, see `capInPlace`; the gradient is that of what was capped. */
+    readonly cap?: number | null;
+  },
 ): void {
   const rows = chunk.logits.shape[0];
   const stride = checkChunk("logSoftmaxBackward", chunk, rows);
@@ -255,13 +260,15 @@ export function logSoftmaxBackward(
     throw new Error("logSoftmaxBackward: logits and their gradient are two views of one buffer");
   }
   const WORKGROUP = independentLanes(gpu.tuning);
+  const { inverseTemperature, cap = null } = options;
+  const CAP = cap !== null;
   const { logSumExp, entropy, targets, logProbGradient, entropyGradient } = rowTensors;
   const perRow = { logSumExp, entropy, targets, logProbGradient, entropyGradient };
   const groups = Math.ceil(rows / 8);
   const y = Math.min(groups, 65535);
   gpu.dispatch(
-    { label: "log-softmax backward", code: backwardCode, defines: { IN_PLACE, WORKGROUP } },
-    { rows, columns, stride, firstColumn, inverseTemperature: options.inverseTemperature },
+    { label: "log-softmax backward", code: backwardCode, defines: { IN_PLACE, WORKGROUP, CAP } },
+    { rows, columns, stride, firstColumn, inverseTemperature, ...(CAP && { inverseCap: 1 / cap }) },
     IN_PLACE ? { ...perRow, logitsGradient } : { ...perRow, logits, logitsGradient },
     [Math.ceil(stride / (4 * WORKGROUP)), y, Math.ceil(groups / y)],
   );

@@ -1,6 +1,7 @@
 // Gradient of log-prob and entropy with respect to a chunk of logits. z = logit * inverseTemperature,
 // p = exp(z - logSumExp), H the entropy:
 //   dLogit = inverseTemperature * (gLogProb * ([column is target] - p) - gEntropy * p * (log p + H))
+// CAP: the logits are cap * tanh(x / cap) of what the head gave, whose gradient this is: that times 1 - (logit / cap)^2.
 // Columns from the chunk's last up to the stride receive 0. Rows whose two gradients are 0 receive 0.
 
 struct Params {
@@ -9,7 +10,14 @@ struct Params {
   stride: u32,
   firstColumn: u32,
   inverseTemperature: f32,
+  //#if CAP
+  inverseCap: f32,
+  //#endif
 }
+
+//#if CAP
+//#include capped
+//#endif
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> logSumExp: array<f32>;
@@ -53,7 +61,16 @@ fn main(
     // p log p is 0 where p is, also for a logit of minus infinity.
     let slope = select(-p * (logP + entropy[row]), vec4<f32>(0.0), p == vec4<f32>(0.0));
     let pull = select(vec4<f32>(0.0), vec4<f32>(1.0), hit) - p;
+    //#if CAP
+    let ofCap = vec4<f32>(
+      capSlope(x.x, params.inverseCap),
+      capSlope(x.y, params.inverseCap),
+      capSlope(x.z, params.inverseCap),
+      capSlope(x.w, params.inverseCap));
+    let g = params.inverseTemperature * fma(vec4<f32>(gLogProb), pull, gEntropy * slope) * ofCap;
+    //#else
     let g = params.inverseTemperature * fma(vec4<f32>(gLogProb), pull, gEntropy * slope);
+    //#endif
     logitsGradient[at] = select(g, vec4<f32>(0.0), padding | vec4<bool>(idle));
   }
 }

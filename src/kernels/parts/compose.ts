@@ -1,4 +1,5 @@
 import { includeParts, type Parts } from "../../gpu/wgsl.ts";
+import capped from "./capped.wgsl" with { type: "text" };
 import half_of from "./half_of.wgsl" with { type: "text" };
 import halves_read from "./halves_read.wgsl" with { type: "text" };
 import rounded_halves from "./rounded_halves.wgsl" with { type: "text" };
@@ -11,6 +12,7 @@ import written_vectors from "./written_vectors.wgsl" with { type: "text" };
 
 /** WGSL parts that kernels of several rooms share, by their name in `//#include`. */
 const shared: Parts = {
+  capped,
   half_of,
   halves_read,
   rounded_halves,

@@ -10,6 +10,7 @@ export const architectures = [
   "smollm3",
   "granite",
   "phi3",
+  "gemma2",
   "gemma3_text",
   "lfm2",
 ] as const;
@@ -86,6 +87,12 @@ export interface ModelConfig {
     readonly residual: number;
     readonly logits: number;
   };
+  /** c of numbers that become c · tanh(number / c), which bounds them (Gemma 2); null for numbers as they are. */
+  readonly caps: {
+    /** Scaled products of queries and keys, before their softmax. */
+    readonly attention: number | null;
+    readonly logits: number | null;
+  };
   readonly maxPositions: number;
 }
 
@@ -97,6 +104,7 @@ export const plainDecoder = {
   activation: "silu",
   fusedProjections: false,
   scales: { embedding: 1, attention: null, residual: 1, logits: 1 },
+  caps: { attention: null, logits: null },
 } as const satisfies Partial<ModelConfig>;
 
 /** Layers that are all alike and rotate whole heads of D elements. */

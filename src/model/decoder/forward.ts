@@ -309,8 +309,9 @@ export function ropeOptions(
 
 /** Shape of a layer's attention, as the kernels take it. */
 export function attentionShape(model: Model, { kind: { window } }: Layer): AttentionShape {
-  const { heads, kvHeads, headDim, scales } = model.config;
-  return { heads, kvHeads, headDim, scale: scales.attention ?? 1 / Math.sqrt(headDim), window };
+  const { heads, kvHeads, headDim, scales, caps: { attention: cap } } = model.config;
+  const scale = scales.attention ?? 1 / Math.sqrt(headDim);
+  return { heads, kvHeads, headDim, scale, window, cap };
 }
 
 /** Everything the backward pass of a whole model needs. */

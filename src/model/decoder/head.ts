@@ -1,4 +1,5 @@
 import type { Tensor } from "../../gpu/tensor.ts";
+import { capInPlace } from "../../kernels/layers/cap.ts";
 import { gemm } from "../../kernels/products/gemm.ts";
 import {
   logSoftmax,
@@ -65,7 +66,12 @@ function chunkLogits(
   const { gpu } = model;
   const logits = gpu.tensor([hidden.shape[0], chunk.stride], "f32", "logits chunk");
   gemm(gpu, "nt", hidden, chunkOf(chunk.tile.weight, chunk), logits, { label: "head" });
+  capLogits(model, logits);
   return logits;
+}
+
+function capLogits({ gpu, config: { caps } }: Model, logits: Tensor): void {
+  if (caps.logits !== null) capInPlace(gpu, logits, caps.logits);
 }
 
 /** The rows of a tile's weights or gradients that make a chunk. */
@@ -80,12 +86,14 @@ function chunkOf(table: Tensor, { tile, firstColumn, columns }: Chunk): Tensor {
  * @param hidden [R, C]
  * @returns [R, V, padded to a multiple of 4]
  */
-export function headLogits({ gpu, head, config }: Model, hidden: Tensor): Tensor {
+export function headLogits(model: Model, hidden: Tensor): Tensor {
+  const { gpu, head, config } = model;
   const stride = Math.ceil(config.vocabularySize / 4) * 4;
   const logits = gpu.tensor([hidden.shape[0], stride], "f32", "logits");
   for (const { firstRow, weight } of head) {
     gemm(gpu, "nt", hidden, weight, logits, { label: "head", firstColumn: firstRow });
   }
+  capLogits(model, logits);
   return logits;
 }
 
@@ -149,7 +157,10 @@ export function headBackward(
     gpu.scope(() => {
       const logits = kept?.[i] ?? chunkLogits(model, hidden, chunk);
       const rowTensors = { logSumExp, entropy, targets, logProbGradient, entropyGradient };
-      logSoftmaxBackward(gpu, { logits, ...chunk }, rowTensors, logits, { inverseTemperature });
+      logSoftmaxBackward(gpu, { logits, ...chunk }, rowTensors, logits, {
+        inverseTemperature,
+        cap: model.config.caps.logits,
+      });
       gemm(gpu, "nn", logits, chunkOf(chunk.tile.weight, chunk), dHidden, {
         label: "head input gradient",
         accumulate: true,

@@ -33,6 +33,7 @@ const usual: ModuleNames = {
 };
 
 const others: Partial<Record<Architecture, ModuleNames>> = {
+  gemma2: { ...usual, postNorm: "pre_feedforward_layernorm" },
   gemma3_text: { ...usual, postNorm: "pre_feedforward_layernorm" },
   lfm2: {
     ...usual,

@@ -67,8 +67,8 @@ export function ggufConfig(file: GgufFile): ModelConfig {
     attention_multiplier: value("attention.scale"),
     residual_multiplier: value("residual_scale"),
     logits_scaling: value("logit_scale"),
-    // Gemma's: of all sizes but the one of 62 layers, queries are scaled by their heads' size.
-    query_pre_attn_scalar: value("block_count") === 62
+    // Gemma's.
+    query_pre_attn_scalar: value("block_count") === family.gguf.scaledByWidth
       ? Number(value("embedding_length")) / Number(heads)
       : headDim,
     rope_local_base_freq: value("rope.freq_base_swa"),

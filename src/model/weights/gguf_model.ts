@@ -98,7 +98,7 @@ function expectWritable(config: ModelConfig): void {
   const refused = (what: string) =>
     new UserError(`llama.cpp has no place for ${what}; export a folder instead, without --gguf`);
   const { gguf } = families[config.architecture];
-  const { biases, heads, headDim, hiddenSize, layers, scales } = config;
+  const { biases, heads, headDim, hiddenSize, layers, scales, caps } = config;
   const others = gguf.biases === undefined && biases.qkv ||
     gguf.biases !== "all" && (biases.attentionOutput || biases.feedForward);
   if (others) throw refused(`these biases in ${gguf.name}`);
@@ -125,11 +125,14 @@ function expectWritable(config: ModelConfig): void {
     throw refused(`a window of all layers in ${gguf.name}`);
   }
   // Its readers take the scale from the heads.
-  const scale = (layers === 62 ? hiddenSize / heads : headDim) ** -0.5;
+  const scale = (layers === gguf.scaledByWidth ? hiddenSize / heads : headDim) ** -0.5;
   if (
     scales.attention !== null && !gguf.hasScales && Math.abs(scales.attention / scale - 1) > 1e-6
   ) {
     throw refused(`a query_pre_attn_scalar of its own in ${gguf.name}`);
+  }
+  if (gguf.hasCaps && (caps.attention === null || caps.logits === null)) {
+    throw refused(`scores and logits without a cap in ${gguf.name}`);
   }
   const { every } = gguf;
   if (!every) return;
@@ -213,7 +216,7 @@ const layerNumbers = (config: ModelConfig, numberOf: (kind: LayerKind) => number
   Array.from({ length: config.layers }, (_, i) => numberOf(kindOf(config, i)));
 
 /** What a family's files say besides. */
-function familyValues({ architecture, kinds, scales }: ModelConfig): GgufValues {
+function familyValues({ architecture, kinds, scales, caps }: ModelConfig): GgufValues {
   const { whole, real } = ggufValue;
   if (families[architecture].gguf.hasScales) {
     return {
@@ -228,12 +231,16 @@ function familyValues({ architecture, kinds, scales }: ModelConfig): GgufValues 
   const taps = kinds.find(({ taps }) => taps !== undefined)?.taps;
   if (taps !== undefined) return { "shortconv.l_cache": whole(taps) };
   const sliding = kinds.find(({ window }) => window !== null);
-  return sliding?.window
-    ? {
-      "attention.sliding_window": whole(sliding.window),
-      "rope.freq_base_swa": real(sliding.rotation.theta),
-    }
-    : {};
+  return {
+    ...(sliding?.window
+      ? {
+        "attention.sliding_window": whole(sliding.window),
+        "rope.freq_base_swa": real(sliding.rotation.theta),
+      }
+      : {}),
+    ...(caps.attention === null ? {} : { attn_logit_softcapping: real(caps.attention) }),
+    ...(caps.logits === null ? {} : { final_logit_softcapping: real(caps.logits) }),
+  };
 }
 
 /** The rotation of the layers that have one, of those with full attention. */

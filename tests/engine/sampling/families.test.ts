@@ -18,6 +18,8 @@ const names = [
   "granite-2",
   "phi3-2",
   "gemma3-5",
+  "gemma2-1",
+  "gemma2-5",
   "lfm2-2",
   "lfm2-5",
 ];

@@ -27,10 +27,14 @@ const shapes: readonly Heads[] = [
   { heads: 4, kvHeads: 2, headDim: 16, scale: 0.25, window: 20 },
   { heads: 3, kvHeads: 1, headDim: 64, scale: 0.125, window: 100 },
   { heads: 2, kvHeads: 1, headDim: 24, scale: 0.2, window: 1 },
+  // Scores lie on either side of where the kernels' tanh goes from one formula to the other.
+  { heads: 4, kvHeads: 2, headDim: 16, scale: 0.25, cap: 2 },
+  { heads: 3, kvHeads: 1, headDim: 64, scale: 0.125, window: 100, cap: 50 },
 ];
 
-const named = ({ headDim, window }: Heads) =>
-  `head size ${headDim}${window === undefined ? "" : `, a window of ${window}`}`;
+const named = ({ headDim, window, cap }: Heads) =>
+  `head size ${headDim}${window === undefined ? "" : `, a window of ${window}`}` +
+  (cap === undefined ? "" : `, capped at ${cap}`);
 
 const tolerance = {
   absolute: 2e-5,
@@ -119,6 +123,7 @@ const packedShapes: readonly Heads[] = [
   { heads: 5, kvHeads: 1, headDim: 20, scale: 0.22 },
   { heads: 2, kvHeads: 1, headDim: 16, scale: 0.22, window: 18 },
   { heads: 3, kvHeads: 1, headDim: 20, scale: 0.22, window: 9 },
+  { heads: 3, kvHeads: 1, headDim: 20, scale: 0.22, cap: 3 },
 ];
 
 for (const shape of packedShapes) {

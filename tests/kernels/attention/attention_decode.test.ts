@@ -28,6 +28,8 @@ const cases: readonly (Heads & { readonly cacheDtypes: readonly CacheDtype[] })[
   { heads: 4, kvHeads: 2, headDim: 16, scale: 0.25, window: 40, cacheDtypes: ["f32", "bf16"] },
   { heads: 3, kvHeads: 1, headDim: 20, scale: 0.22, window: 1, cacheDtypes: ["f32"] },
   { heads: 9, kvHeads: 1, headDim: 64, scale: 0.125, window: 150, cacheDtypes: ["f32"] },
+  { heads: 4, kvHeads: 2, headDim: 16, scale: 0.25, cap: 2, cacheDtypes: ["f32", "bf16"] },
+  { heads: 9, kvHeads: 1, headDim: 64, scale: 0.125, window: 150, cap: 50, cacheDtypes: ["f32"] },
 ];
 
 /** 0 … count - 1 in a random order. */
@@ -46,7 +48,7 @@ for (const { cacheDtypes, ...shape } of cases) {
   for (const cacheDtype of cacheDtypes) {
     onEveryGpu(
       `decoding from shuffled pages repeats the forward pass, head size ${headDim}, ` +
-        `window ${shape.window ?? "of all"}, cache in ${cacheDtype}`,
+        `window ${shape.window ?? "of all"}, cap ${shape.cap ?? "none"}, cache in ${cacheDtype}`,
       async (gpu) => {
         const pack = packOf([1, 7, 33, 257]);
         const { tokens } = pack;

@@ -22,6 +22,7 @@ export interface Heads {
   readonly scale: number;
   /** Keys that a query sees; all before it where it is left out. */
   readonly window?: number;
+  readonly cap?: number;
 }
 
 export function packOf(lengths: readonly number[]): Pack {
@@ -57,7 +58,7 @@ export function randomInputs(tokens: number, { heads, kvHeads, headDim }: Heads,
 /** Attention and its gradients in float64, one query at a time, from the definition. */
 export function attentionReference(
   { tokens, sequences }: Pack,
-  { heads, kvHeads, headDim, scale, window = Infinity }: Heads,
+  { heads, kvHeads, headDim, scale, window = Infinity, cap = Infinity }: Heads,
   { queries, keys, values, outputGradient }: ReturnType<typeof randomInputs>,
 ) {
   const output = new Float64Array(tokens * heads * headDim);
@@ -75,7 +76,7 @@ export function attentionReference(
       const scores = seen.map((_, j) => {
         let dot = 0;
         for (let d = 0; d < headDim; d++) dot += queries[q + d] * keys[row(j) + d];
-        return dot * scale;
+        return cap === Infinity ? dot * scale : cap * Math.tanh(dot * scale / cap);
       });
       const max = Math.max(...scores);
       const sum = scores.reduce((total, score) => total + Math.exp(score - max), 0);
@@ -91,7 +92,7 @@ export function attentionReference(
       });
       const delta = p.reduce((total, share, j) => total + share * dP[j], 0);
       p.forEach((share, j) => {
-        const dScore = share * (dP[j] - delta) * scale;
+        const dScore = share * (dP[j] - delta) * scale * (1 - (scores[j] / cap) ** 2);
         for (let d = 0; d < headDim; d++) {
           dQueries[q + d] += dScore * keys[row(j) + d];
           dKeys[row(j) + d] += dScore * queries[q + d];

@@ -10,7 +10,15 @@ struct Params {
   //#if WINDOW
   window: u32,    // keys that a query sees, its own the last
   //#endif
+  //#if CAP
+  cap: f32,         // of scores, times log2(e)
+  inverseCap: f32,
+  //#endif
 }
+
+//#if CAP
+//#include capped
+//#endif
 
 //#include attention_inputs
 //#include stored_vectors NAME="outputGradient" BINDING=5 STORAGE="f32"

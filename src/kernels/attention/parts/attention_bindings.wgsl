@@ -13,7 +13,15 @@ struct Params {
   //#if WINDOW
   window: u32,    // keys that a query sees, its own the last
   //#endif
+  //#if CAP
+  cap: f32,         // of scores, times log2(e)
+  inverseCap: f32,
+  //#endif
 }
+
+//#if CAP
+//#include capped
+//#endif
 
 //#include attention_inputs
 @group(0) @binding(5) var<storage, read_write> output: array<vec4<f32>>;

@@ -1,5 +1,5 @@
   // A block of the softmax: of the scores SCORE0, SCORE1, … the first `count` are of keys that the query sees, with
-  // WINDOW but for the first `skipped`;
+  // WINDOW but for the first `skipped`; with CAP they are capped first;
   // TERM0, TERM1, … are what they weigh. Where a lane has several softmaxes, OF is which.
   var blockMax$OF = lowest;
   //#for j 0 BLOCK
@@ -7,6 +7,9 @@
   let seen$(OF)_$j = ($(j)u < count) & ($(j)u >= skipped);
   //#else
   let seen$(OF)_$j = $(j)u < count;
+  //#endif
+  //#if CAP
+  $(SCORE)$j = capped($(SCORE)$j, params.cap, params.inverseCap);
   //#endif
   $(SCORE)$j = select(lowest, $(SCORE)$j, seen$(OF)_$j);
   blockMax$OF = max(blockMax$OF, $(SCORE)$j);

@@ -9,13 +9,19 @@ import {
   plainDecoder,
 } from "../../decoder/config.ts";
 import type { ConfigKeys } from "./config_keys.ts";
-import { gemma3Kinds, type LayerKinds, lfm2Kinds, smollm3Kinds } from "./layer_kinds.ts";
+import {
+  gemma2Kinds,
+  gemma3Kinds,
+  type LayerKinds,
+  lfm2Kinds,
+  smollm3Kinds,
+} from "./layer_kinds.ts";
 import { rotationJson } from "./rotation_json.ts";
 
 /** What a family's keys say of a decoder besides its sizes. */
 export type FamilyTraits = Pick<
   ModelConfig,
-  "biases" | "qkNorm" | "norms" | "activation" | "fusedProjections" | "scales"
+  "biases" | "qkNorm" | "norms" | "activation" | "fusedProjections" | "scales" | "caps"
 >;
 
 /** What the GGUF files of a family have otherwise than others. */
@@ -38,6 +44,10 @@ interface GgufTraits {
   readonly hasScales?: boolean;
   /** Norms have 1 added to their weights. */
   readonly addsOne?: boolean;
+  /** There are keys for what scores and logits are capped at, and readers cap both. */
+  readonly hasCaps?: boolean;
+  /** In the model of so many layers queries are scaled by C / H, in the others by D; no key says it. */
+  readonly scaledByWidth?: number;
   /** Layers without key and value heads convolve. */
   readonly convolves?: boolean;
   /** Every nth layer is of another kind than the others, which no key says. */
@@ -68,6 +78,16 @@ interface Family {
   /** The keys that `traits` and `kinds` read, without those of a rotation of all layers. */
   write(config: ModelConfig): Readonly<Record<string, unknown>>;
 }
+
+/** What the files of Gemma 2 and 3 share. */
+const gemmaGguf = {
+  modules: {
+    post_attention_norm: "post_attention_layernorm",
+    ffn_norm: "pre_feedforward_layernorm",
+    post_ffw_norm: "post_feedforward_layernorm",
+  },
+  addsOne: true,
+} as const;
 
 /** The biases that Llama's two keys ask for. */
 const llamaBiases = (keys: ConfigKeys): ModelConfig["biases"] => ({
@@ -157,32 +177,37 @@ export const families: Readonly<Record<Architecture, Family>> = {
       logits_scaling: 1 / config.scales.logits,
     }),
   },
+  gemma2: {
+    modelClass: "Gemma2ForCausalLM",
+    isTied: true,
+    gguf: {
+      ...{ name: "gemma2", ...gemmaGguf, hasCaps: true, scaledByWidth: 46 },
+      every: { nth: 2, is: ({ window }) => window === null },
+    },
+    activation: ["hidden_activation", "gelu_pytorch_tanh"],
+    traits: (keys) => ({
+      ...gemmaTraits(keys),
+      caps: {
+        attention: cap(keys, "attn_logit_softcapping", 50),
+        logits: cap(keys, "final_logit_softcapping", 30),
+      },
+    }),
+    kinds: gemma2Kinds,
+    write: (config) => ({
+      ...gemmaJson(config),
+      attn_logit_softcapping: config.caps.attention,
+      final_logit_softcapping: config.caps.logits,
+    }),
+  },
   gemma3_text: {
     modelClass: "Gemma3ForCausalLM",
     isTied: true,
     gguf: {
-      name: "gemma3",
-      modules: {
-        post_attention_norm: "post_attention_layernorm",
-        ffn_norm: "pre_feedforward_layernorm",
-        post_ffw_norm: "post_feedforward_layernorm",
-      },
-      addsOne: true,
+      ...{ name: "gemma3", ...gemmaGguf, scaledByWidth: 62 },
       every: { nth: 6, is: ({ window }) => window === null },
     },
     activation: ["hidden_activation", "gelu_pytorch_tanh"],
-    traits: (keys) => ({
-      ...plainDecoder,
-      biases: { ...llamaBiases(keys), feedForward: false },
-      qkNorm: true,
-      norms: { fromOne: true, after: true },
-      activation: "gelu",
-      scales: {
-        ...plainDecoder.scales,
-        embedding: Math.sqrt(keys.integer("hidden_size")),
-        attention: keys.positive("query_pre_attn_scalar", 256) ** -0.5,
-      },
-    }),
+    traits: (keys) => ({ ...gemmaTraits(keys), qkNorm: true }),
     kinds: gemma3Kinds,
     write: gemma3Json,
   },
@@ -262,21 +287,47 @@ function lfm2InnerSize(keys: ConfigKeys): number {
   return multiple * Math.ceil(Math.floor(share * Math.floor(2 * size / 3)) / multiple);
 }
 
+function gemmaTraits(keys: ConfigKeys) {
+  return {
+    ...plainDecoder,
+    biases: { ...llamaBiases(keys), feedForward: false },
+    norms: { fromOne: true, after: true },
+    activation: "gelu",
+    scales: {
+      ...plainDecoder.scales,
+      embedding: Math.sqrt(keys.integer("hidden_size")),
+      attention: keys.positive("query_pre_attn_scalar", 256) ** -0.5,
+    },
+  } as const;
+}
+
+/** What numbers are capped at: null for numbers as they are, and left out what the family's have. */
+function cap(keys: ConfigKeys, key: string, usual: number): number | null {
+  return keys.json[key] === null ? null : keys.positive(key, usual);
+}
+
+/** The keys of attention that Gemma 2 and 3 share. */
+function gemmaJson({ biases, scales, headDim, layers, kinds }: ModelConfig) {
+  const all = Array.from({ length: layers }, (_, i) => kinds[i % kinds.length]);
+  const sliding = all.find(({ window }) => window !== null);
+  return {
+    attention_bias: biases.qkv,
+    query_pre_attn_scalar: Math.round((scales.attention ?? headDim ** -0.5) ** -2),
+    use_bidirectional_attention: false,
+    layer_types: all.map(({ window }) => window === null ? "full_attention" : "sliding_attention"),
+    ...(sliding ? { sliding_window: sliding.window } : {}),
+  };
+}
+
 function gemma3Json(config: ModelConfig): Readonly<Record<string, unknown>> {
-  const { biases, scales, headDim, layers, maxPositions } = config;
+  const { headDim, layers, maxPositions } = config;
   const kinds = Array.from({ length: layers }, (_, i) => kindOf(config, i));
   const sliding = kinds.find(({ window }) => window !== null);
   const full = kinds.find(({ window }) => window === null);
   return {
-    attention_bias: biases.qkv,
-    query_pre_attn_scalar: Math.round((scales.attention ?? headDim ** -0.5) ** -2),
+    ...gemmaJson(config),
     attn_logit_softcapping: null,
     final_logit_softcapping: null,
-    use_bidirectional_attention: false,
-    layer_types: kinds.map(({ window }) =>
-      window === null ? "full_attention" : "sliding_attention"
-    ),
-    ...(sliding ? { sliding_window: sliding.window } : {}),
     rope_scaling: null,
     ...(full ? rotationJson(full.rotation, headDim, maxPositions) : {}),
     ...(sliding ? { rope_local_base_freq: sliding.rotation.theta } : {}),

@@ -61,11 +61,7 @@ export function gemma3Kinds(keys: ConfigKeys, layers: number, headDim: number): 
       throw new UserError(`${keys.file}: ${key} is ${keys.json[key]}; expected null`);
     }
   }
-  if (keys.json.use_bidirectional_attention === true) {
-    throw new UserError(
-      `${keys.file}: use_bidirectional_attention is true; only causal attention is supported`,
-    );
-  }
+  expectCausal(keys);
   const rotationOf = (type: "full_attention" | "sliding_attention", key: string, theta: number) =>
     readRotation(rotationKeys(keys, type, keys.json[key] ?? theta), headDim, theta);
   const global = rotationOf("full_attention", "rope_theta", 1_000_000);
@@ -77,15 +73,39 @@ export function gemma3Kinds(keys: ConfigKeys, layers: number, headDim: number): 
   }
   const full = { rotation: global.rotation, window: null };
   const sliding = { rotation: local.rotation, window: keys.integer("sliding_window", 4096) };
-  const kinds = slidingLayers(keys, layers).map((slides) => slides ? sliding : full);
+  const kinds = slidingLayers(keys, layers, 6).map((slides) => slides ? sliding : full);
   return { kinds, maxPositions: global.maxPositions };
 }
 
-/** Whether layer i slides: entry i modulo their number. */
-function slidingLayers(keys: ConfigKeys, layers: number): boolean[] {
+/** Layers of two types as Gemma 3's, all with one rotation; without `layer_types` every second one is of full attention. */
+export function gemma2Kinds(keys: ConfigKeys, layers: number, headDim: number): LayerKinds {
+  expectCausal(keys);
+  const { rotation, maxPositions } = readRotation(keys, headDim, 10_000);
+  const full = { rotation, window: null };
+  const sliding = { rotation, window: keys.integer("sliding_window", 4096) };
+  const kinds = slidingLayers(keys, layers, 2).map((slides) => slides ? sliding : full);
+  return { kinds, maxPositions };
+}
+
+/** @throws UserError when tokens see later ones */
+function expectCausal({ json, file }: ConfigKeys): void {
+  if (json.use_bidirectional_attention === true) {
+    throw new UserError(
+      `${file}: use_bidirectional_attention is true; only causal attention is supported`,
+    );
+  }
+}
+
+/**
+ * Whether layer i slides: entry i modulo their number.
+ *
+ * @param usual one in so many has full attention where nothing is said
+ */
+function slidingLayers(keys: ConfigKeys, layers: number, usual: number): boolean[] {
   const { layer_types: given } = keys.json;
   if (given === undefined || given === null) {
-    const pattern = keys.json._sliding_window_pattern ?? keys.json.sliding_window_pattern ?? 6;
+    const pattern = keys.json._sliding_window_pattern ?? keys.json.sliding_window_pattern ??
+      usual;
     if (typeof pattern !== "number" || !Number.isInteger(pattern) || pattern < 1) {
       throw new UserError(
         `${keys.file}: sliding_window_pattern is ${

@@ -92,6 +92,10 @@ Deno.test("config.json: what a family cannot have is refused by the name of its 
       /the rotation of sliding_attention is scaled \(linear\); expected default/,
     ],
     [{ ...gemma, final_logit_softcapping: 30 }, /final_logit_softcapping is 30; expected null/],
+    [
+      { ...gemma, model_type: "gemma2", final_logit_softcapping: 0 },
+      /final_logit_softcapping is 0;/,
+    ],
     [{ ...gemma, layer_types: ["full_attention"] }, /layer_types is \["full_attention"\]/],
     [
       { rope_scaling: { rope_type: "dynamic", factor: 2 } },
