@@ -69,7 +69,7 @@ export function register(program: Command): void {
       "mean; by default as many as an embedded task's problems need, else rewards.minimum_steps",
       parseCount,
     )
-    .option("--memory", "say what takes each rank's memory")
+    .option("--memory", "say what takes each rank's memory (with --json that is always said)")
     .option("--json", "print the prediction as JSON")
     .action(plan);
   addExamples(command, {

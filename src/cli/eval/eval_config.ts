@@ -78,7 +78,8 @@ export function configure(options: EvalOptions, judgesFiles: boolean): TangoConf
       : [`verifier.model=${text(judging)}`, "verifier.lora=null"]),
     // No solutions are sampled then, whatever conversations the generator was used to.
     ...(judgesFiles ? ["generator.chat=false", "generator.system_prompt=null"] : []),
-    "placement=null",
+    // Nothing is trained, nor compared with what it began as.
+    ...["placement=null", "trained_dtype=float32", "reference_memory=gpu"],
     `evaluation.samples=${k}`,
     ...(temperature === undefined
       ? []

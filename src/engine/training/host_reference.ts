@@ -1,9 +1,12 @@
 import type { HostArray } from "../../gpu/tensor.ts";
-import { readPieces, writePiece } from "../../gpu/tensor_pieces.ts";
+import { readPieces } from "../../gpu/tensor_pieces.ts";
 import type { Model } from "../../model/decoder/model.ts";
 import { forwardSequences } from "./forward.ts";
 import type { TrainingSequence } from "./sequence.ts";
 import type { Trainer } from "./trainer.ts";
+
+/** Pieces of 4 MiB that are on their way at once: they pile up in host memory. */
+const PIECES_AT_ONCE = 16;
 
 /**
  * The weights that a model began with, in host memory. To be asked for log-probs they are put where the gradients of the
@@ -36,17 +39,24 @@ export class HostReference {
     sequences: readonly TrainingSequence[],
     temperature: number,
   ): Promise<Float32Array[]> {
+    if (sequences.length === 0) return [];
     return await trainer.withinGradients(async (model) => {
-      for (const [index, pieces] of this.weights.entries()) {
-        let first = 0;
-        for (const piece of pieces) {
-          await writePiece(model.gpu, model.parameters.weights[index], first, piece);
-          first += piece.length;
-        }
-      }
+      await this.#putInto(model);
       const { options, reducer } = trainer;
       const outputs = await forwardSequences(model, sequences, options, temperature, reducer);
       return outputs.map(({ logProbs }) => logProbs);
     });
+  }
+
+  async #putInto({ gpu, parameters }: Model): Promise<void> {
+    let waiting = 0;
+    for (const [index, pieces] of this.weights.entries()) {
+      let first = 0;
+      for (const piece of pieces) {
+        gpu.write(parameters.weights[index].view(first, [piece.length]), piece);
+        first += piece.length;
+        if (++waiting % PIECES_AT_ONCE === 0) await gpu.finish();
+      }
+    }
   }
 }

@@ -49,6 +49,8 @@ export interface ParameterOptions {
   readonly storage?: WeightStorage;
   /** Bytes of the longest flat tensor; by default as many as the device binds. */
   readonly segmentBytes?: number;
+  /** Whether they are cut into flat tensors as for training, as its checkpoints are; by default where they are trained. */
+  readonly cutForTraining?: boolean;
   /** Flat tensors, each at least as long as one of the weights, whose memory these take; they stay their owner's. */
   readonly within?: readonly Tensor[];
 }
@@ -79,10 +81,10 @@ export class Parameters {
     private readonly makeBlocks: (most: (tensor: string) => number) => readonly Block[],
     private readonly options: ParameterOptions,
   ) {
-    const { trained, storage = "f32", segmentBytes, within } = options;
+    const { trained, storage = "f32", segmentBytes, within, cutForTraining = trained } = options;
     const bound = segmentBytes ?? gpu.device.limits.maxStorageBufferBindingSize;
     // The gradients of a segment are bound as it is, and have 4 bytes for each element.
-    const limit = this.#segmentBytes = trained && storage !== "f32" ? bound / 2 : bound;
+    const limit = this.#segmentBytes = cutForTraining && storage !== "f32" ? bound / 2 : bound;
     const blocks = makeBlocks((tensor) => mostElements(limit, storageOfTensor(storage, tensor)));
     const { placements, segments } = placeBlocks(blocks, limit, storage);
     const other = segments.find(({ dtype }) => isQuantised(dtype));
@@ -128,8 +130,10 @@ export class Parameters {
 
   /** Parameters cut into tensors like these. */
   #likewise(within?: readonly Tensor[]): Parameters {
-    const options = { ...this.options, trained: false, segmentBytes: this.#segmentBytes, within };
-    return new Parameters(this.gpu, this.makeBlocks, options);
+    return new Parameters(this.gpu, this.makeBlocks, {
+      ...{ ...this.options, trained: false, cutForTraining: false, within },
+      segmentBytes: this.#segmentBytes,
+    });
   }
 
   /** @throws Error when the model has no such block */

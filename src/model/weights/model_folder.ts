@@ -49,10 +49,16 @@ export class FrozenBases {
 
   /** The base of a source, loaded at the first call; it stays the caller's to keep, not to release. */
   async get(gpu: Gpu, source: ModelSource, storage = this.storage): Promise<Model> {
-    const key = `${storage} ${source.basePath}`;
+    const stored = frozenStorageOf(
+      gpu.tuning,
+      storage,
+      source.weights,
+      parameterBlocks(source.config),
+    );
+    const key = `${typeof stored === "string" ? stored : storage} ${source.basePath}`;
     let model = this.#models.get(key);
     if (!model) {
-      model = await loadFrozen(gpu, source, storage);
+      model = await loadWhole(gpu, source, { trained: false, storage: stored });
       this.#models.set(key, model);
     }
     return model;
@@ -116,7 +122,11 @@ async function putOnGpu(
           `Add lora to train an adapter on quantised weights, or leave frozen_dtype out.`,
       );
     }
-    return await loadWhole(gpu, source, { trained: gradients, storage: options.trainedStorage });
+    return await loadWhole(gpu, source, {
+      trained: gradients,
+      cutForTraining: true,
+      storage: options.trainedStorage,
+    });
   }
   if (adapter && !gpu.isRehearsal) {
     checkWeights(adapter.weights, loraBlocks(source.config, adapter.config));

@@ -1,4 +1,5 @@
 import type { z } from "zod";
+import { comparesWhole } from "./loss_options.ts";
 import { checkRewardModel } from "./check_reward_model.ts";
 import type { dataSchema } from "./data_schema.ts";
 import {
@@ -126,8 +127,10 @@ export function checkTogether({ value, issues }: z.core.ParsePayload<TangoConfig
     const message = "float32, because no policy trains the weights of its model themselves";
     impossible(["trained_dtype"], value.trained_dtype, message);
   }
-  if (value.reference_memory === "host" && !trainsWhole) {
-    const message = "gpu, because no policy trains the weights of its model themselves";
+  if (value.reference_memory === "host" && !comparesWhole(value)) {
+    const message =
+      "gpu, because no policy trains the weights of its model themselves and is compared with " +
+      "what they began as (kl_coefficient)";
     impossible(["reference_memory"], "host", message);
   }
   if (schedule.keep_best && schedule.test_frequency === 0) {

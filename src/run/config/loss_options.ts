@@ -18,6 +18,17 @@ export function klCoefficientOf(
   return own ?? loss.kl_coefficient;
 }
 
+/** Whether a policy whose own weights are trained is compared with those that it began with in a KL term. */
+export function comparesWhole(
+  config: Pick<TangoConfig, "loss" | "generator" | "verifier">,
+): boolean {
+  const { generator, verifier } = config;
+  const judges = verifier?.kind === "generative" ? [verifier] : [];
+  return [generator, ...judges].some((policy) =>
+    policy.trained && policy.lora === null && klCoefficientOf(config, policy) > 0
+  );
+}
+
 /**
  * The loss of a policy's updates.
  *

@@ -12,7 +12,7 @@ export const gpuSchema = oneOf(["auto", "native", "dawn"]).default("auto").descr
 );
 
 export const precisionSchema = oneOf(["auto", "f32", "f16", "f16-pair"]).default("f32").describe(
-  "What products of activations with weights take of their factors: all of f32; f16, on matrix units; or 21 bits as two f16, on matrix units too, at three times the work. auto takes f16 on a GPU whose products in it were checked at the start and found right, else f32; the run's folder says which, and resuming keeps it. Sums are in f32, weights and their gradients too. Matrix units take the Dawn engine.",
+  "What products of activations with weights take of their factors: all of f32; f16, on matrix units; or 21 bits as two f16, on matrix units too, at three times the work. auto takes f16 on a GPU whose products in it were checked at the start and found right, else f32; the run's folder says which, and resuming keeps it. Sums and gradients are in f32. Matrix units take the Dawn engine.",
 );
 
 export const tuningSchema = oneOf(["measured", "default"]).default("measured").describe(
@@ -35,7 +35,7 @@ export const trainedDtypeSchema = oneOf(trainedDtypes).default("float32").descri
 );
 
 export const referenceMemorySchema = oneOf(["gpu", "host"]).default("gpu").describe(
-  "Where the weights lie that a policy began with and is compared with in a KL term, when all of its own are trained: on the GPU, or in host memory, from which they come before each step's updates, to where the gradients will lie. It shows in no bit. Beside an adapter they are its base, which is on the GPU anyway.",
+  "Where the weights lie that a policy began with and is compared with in a KL term, when all of its own are trained: on the GPU, or in host memory, from which they come before each step's updates, to where the gradients will lie. It shows in no bit where frozen_dtype rounds none of them. Beside an adapter they are its base, which is on the GPU anyway.",
 );
 
 export const cacheDtypeSchema = oneOf([...cacheDtypes]).default("f32").describe(

@@ -93,8 +93,7 @@ async function advice<Config>(
   for (const shrink of shrinks) {
     for (let next = shrink(present); next !== null; next = shrink(present)) {
       present = next.config;
-      const [key, value] = next.set.split("=");
-      settings.set(key, value);
+      for (const [key, value] of Object.entries(next.set)) settings.set(key, value);
       const bytes = await peakOf(plan, present);
       smallest = Math.min(smallest, bytes);
       if (bytes > limit) continue;

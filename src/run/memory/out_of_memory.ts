@@ -32,8 +32,7 @@ export function withMemoryAdvice<Config>(
     const next = shrinks[i](present);
     if (next === null) continue;
     present = next.config;
-    const [key, value] = next.set.split("=");
-    settings.set(key, value);
+    for (const [key, value] of Object.entries(next.set)) settings.set(key, value);
   }
   const smaller = settings.size === 0
     ? "take a smaller model"

@@ -155,11 +155,17 @@ export const sftShrinks: readonly Shrink<SftConfig>[] = [
   (config) =>
     config.loss.gradient_checkpointing ? null : {
       config: { ...config, loss: { ...config.loss, gradient_checkpointing: true } },
-      set: "loss.gradient_checkpointing=true",
+      set: { "loss.gradient_checkpointing": "true" },
     },
   microBatch(256),
   (config) =>
-    config.lora || config.initial_model === null
-      ? null
-      : { config: { ...config, lora: loraSchema.parse({}) }, set: "lora={rank: 16}" },
+    config.trained_dtype !== "float32" || config.lora !== null ? null : {
+      config: { ...config, trained_dtype: "bfloat16" },
+      set: { trained_dtype: "bfloat16" },
+    },
+  (config) =>
+    config.lora || config.initial_model === null ? null : {
+      config: { ...config, lora: loraSchema.parse({}), trained_dtype: "float32" },
+      set: { lora: "{rank: 16}", trained_dtype: "float32" },
+    },
 ];

@@ -1,7 +1,7 @@
 /** A change of the configuration that makes a run smaller; null when it changes nothing more. */
 export type Shrink<Config> = (
   config: Config,
-) => { readonly config: Config; readonly set: string } | null;
+) => { readonly config: Config; readonly set: Readonly<Record<string, string>> } | null;
 
 /** Halves a number of the configuration down to a least value. */
 export function halve<Config>(
@@ -12,6 +12,6 @@ export function halve<Config>(
 ): Shrink<Config> {
   return (config) => {
     const value = Math.max(least, Math.floor(get(config) / 2));
-    return value >= get(config) ? null : { config: put(config, value), set: `${key}=${value}` };
+    return value >= get(config) ? null : { config: put(config, value), set: { [key]: `${value}` } };
   };
 }

@@ -121,13 +121,8 @@ export function formatComparison(
 /** What takes the memory of a placement's ranks. */
 export function formatRankMemory({ prediction, memory }: PredictedMemory): string {
   const name = placementName(prediction.placement);
-  return memory.flatMap(({ ranks, plan }) =>
-    plan
-      ? [
-        `\n${name}, ${ranks === "all" ? "each rank" : `a ${ranks}'s rank`}\n${
-          formatMemoryPlan(plan)
-        }\n`,
-      ]
-      : []
-  ).join("");
+  return memory.map(({ ranks, plan, problem }) => {
+    const whose = ranks === "all" ? "each rank" : `a ${ranks}'s rank`;
+    return `\n${name}, ${whose}\n${plan ? formatMemoryPlan(plan) : problem}\n`;
+  }).join("");
 }

@@ -57,7 +57,7 @@ export interface UpdateCost {
  */
 export function updateCost(
   rates: KernelRates,
-  { parameters, gradient, reference, step }: UpdateWork,
+  { parameters, gradient, reference, referenceBytes, step }: UpdateWork,
   groups: readonly TrainedGroup[],
   settings: UpdateSettings,
   ranks: number,
@@ -74,7 +74,9 @@ export function updateCost(
       predictions: predictions / passes,
     };
     const compared = reference ? workSeconds(rates, reference(pass)) : 0;
-    return passes * (workSeconds(rates, gradient(pass)) + compared);
+    // From the host it comes once for all passes over the batch, and is asked once.
+    const asked = referenceBytes > 0 ? 1 : epochs;
+    return passes * (epochs * workSeconds(rates, gradient(pass)) + asked * compared);
   };
   const perBatch = Math.ceil(groups.length / miniBatches);
   const gradientSeconds = new Array<number>(ranks).fill(0);
@@ -85,7 +87,7 @@ export function updateCost(
       const [from, to] = [rank, rank + 1].map((r) => Math.floor(r * shards / ranks));
       const seconds = shardGroups.slice(from, to)
         .reduce((sum, shard) => sum + shardSeconds(shard), 0);
-      gradientSeconds[rank] += epochs * seconds;
+      gradientSeconds[rank] += seconds;
     }
   }
   const updates = epochs * Math.ceil(groups.length / perBatch);

@@ -1,3 +1,4 @@
+import { UserError } from "../../base/user_error.ts";
 import { z } from "zod";
 import { camelCased } from "../../base/camel_cased.ts";
 import { alone, type Communicator } from "../../distributed/communicator.ts";
@@ -111,6 +112,12 @@ export class SftRun implements Course<SftConfig> {
         bases,
       });
     opened.defer(() => loaded.model.release());
+    if (loaded.model.adapter && config.trained_dtype !== "float32") {
+      throw new UserError(
+        `trained_dtype is ${config.trained_dtype}; expected float32, because ${config.initial_model} is an adapter, ` +
+          "whose base is not trained.",
+      );
+    }
     const reference = config.preferences === null || config.initial_model === null
       ? null
       : await loadModel(gpu, config.initial_model, {

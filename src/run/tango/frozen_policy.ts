@@ -9,7 +9,7 @@ import type { Prompt } from "../../rl/prompt_template.ts";
 import { SampledAhead } from "../../rl/sampled_ahead.ts";
 import type { TangoConfig } from "../config/config_schema.ts";
 import { expectCritiques } from "../config/expect_critiques.ts";
-import { startStorage } from "../config/frozen_storage.ts";
+import { frozenStorage } from "../config/frozen_storage.ts";
 import type { StoredCheckpoint } from "../store/stored_checkpoint.ts";
 import { loadPolicy, policyOf } from "./load_policy.ts";
 import { promptOf } from "./policies.ts";
@@ -32,7 +32,7 @@ export async function openFrozenPolicy<Variable extends string>(
   const loaded = checkpoint === null
     ? await loadModelFolder(gpu, policy.model, {
       trained: false,
-      storage: startStorage(config, policy),
+      storage: frozenStorage(config.frozen_dtype),
     })
     : await loadPolicy(gpu, config, name, checkpoint);
   const { model, tokenizer } = loaded;

@@ -4,7 +4,6 @@ import { holdersOf } from "../../distributed/placed.ts";
 import { rehearsedRank } from "../../distributed/rehearsed_rank.ts";
 import type { Gpu } from "../../gpu/gpu.ts";
 import { HostReference } from "../../engine/training/host_reference.ts";
-import type { FrozenStorage } from "../../model/weights/weight_storage.ts";
 import type { Model } from "../../model/decoder/model.ts";
 import {
   FrozenBases,
@@ -15,6 +14,7 @@ import {
 import { Sampler } from "../../engine/sampling/sampler.ts";
 import { ChatTemplate } from "../../model/tokenizer/chat_template.ts";
 import { Trainer } from "../../engine/training/trainer.ts";
+import { UserError } from "../../base/user_error.ts";
 import { withTurnEnd } from "../../model/tokenizer/stop_tokens.ts";
 import type { Tokenizer } from "../../model/tokenizer/tokenizer.ts";
 import type { Policy, PolicyEngine, PolicyName } from "../../rl/policy.ts";
@@ -33,7 +33,7 @@ import type { PromptFit } from "../problems/problems.ts";
 import type { TangoConfig } from "../config/config_schema.ts";
 import { klCoefficientOf, trainerOptions } from "../config/loss_options.ts";
 import { placementOf } from "../config/placement.ts";
-import { frozenStorage, startStorage, trainedStorage } from "../config/frozen_storage.ts";
+import { frozenStorage, trainedStorage } from "../config/frozen_storage.ts";
 import { expectSameTokens } from "./reward_models.ts";
 
 /** Configuration of a policy; only a verifier's prompts have a limit of their own. */
@@ -225,6 +225,7 @@ async function openPolicy<Variable extends string>(
   });
   const { model, tokenizer } = loaded;
   try {
+    if (trained) expectWhole(config, policy, model);
     const { prompt, turnEnd } = promptOf(policy, template, tokenizer);
     const here = group && await startEngine(gpu, config, policy, loading, loaded, group);
     return {
@@ -254,18 +255,34 @@ async function referenceOf(
   { trained, bases, reference }: Pick<Loading, "trained" | "bases" | "reference">,
   model: Model,
 ): Promise<Pick<PolicyEngine, "reference" | "hostReference">> {
-  const load = async (path: string, storage?: FrozenStorage) => ({
-    reference: await loadModel(gpu, path, { trained: false, bases, storage }),
-    hostReference: null,
-  });
-  if (reference !== null) return await load(reference);
-  if (!trained || klCoefficientOf(config, policy) === 0) {
+  if (reference === null && (!trained || klCoefficientOf(config, policy) === 0)) {
     return { reference: null, hostReference: null };
   }
-  if (config.reference_memory === "host" && policy.lora === null) {
+  const isWhole = trained && model.adapter === null;
+  if (reference === null && isWhole && config.reference_memory === "host") {
     return { reference: null, hostReference: await HostReference.of(model) };
   }
-  return await load(policy.model, startStorage(config, policy));
+  const path = reference ?? policy.model;
+  // Weights that are trained in 16 bits began rounded to them.
+  const isRounded = isWhole && config.trained_dtype !== "float32" && path === policy.model;
+  const storage = isRounded ? trainedStorage(config.trained_dtype) : undefined;
+  return {
+    reference: await loadModel(gpu, path, { trained: false, bases, storage }),
+    hostReference: null,
+  };
+}
+
+/** @throws UserError when keys of weights that are trained themselves are asked of an adapter */
+function expectWhole(config: TangoConfig, policy: PolicyConfig, { adapter }: Model): void {
+  if (adapter === null || policy.lora !== null) return;
+  for (const [key, usual] of [["trained_dtype", "float32"], ["reference_memory", "gpu"]] as const) {
+    if (config[key] === usual) continue;
+    throw new UserError(
+      `${key} is ${
+        config[key]
+      }; expected ${usual}, because ${policy.model} is an adapter, whose base is not trained.`,
+    );
+  }
 }
 
 /** @param group the ranks that hold the policy, this one among them */

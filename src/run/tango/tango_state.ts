@@ -74,7 +74,7 @@ export function trainedModels({ generator, verifier }: Policies): TrainedModels 
   return models;
 }
 
-/** The configuration key of a policy's path. */
+/** The configuration keys that say what weights a policy has. */
 export function modelKey(name: string): string {
-  return `${name}.model or ${name}.lora`;
+  return `${name}.model, ${name}.lora or trained_dtype`;
 }

@@ -4,7 +4,8 @@ import assert from "node:assert/strict";
 import { savedState, stateReceiver } from "../../../src/engine/training/saved_state.ts";
 import { fromStorage, toStorage } from "../../../src/model/decoder/half_precision.ts";
 import { onEveryGpu } from "../../kernels/harness.ts";
-import { adamwNumbers } from "../../model/tiny_model.ts";
+import { Model } from "../../../src/model/decoder/model.ts";
+import { adamwNumbers, tinyModel } from "../../model/tiny_model.ts";
 import {
   batches,
   clippedLoss,
@@ -53,6 +54,24 @@ for (const storage of ["f16", "bf16"] as const) {
     });
   });
 }
+
+onEveryGpu("weights that are only asked are cut as those in training", (gpu) => {
+  const segmentBytes = 16384;
+  const trained = tinyModel(gpu, { storage: "bf16", segmentBytes });
+  const options = { trained: false, cutForTraining: true, storage: "bf16", segmentBytes } as const;
+  const asked = Model.create(gpu, trained.config, options);
+  const copy = trained.snapshot();
+  const sizes = ({ parameters }: Model) =>
+    parameters.weights.map(({ size, dtype }) => [size, dtype]);
+  assert.ok(trained.parameters.weights.length > 2);
+  assert.deepEqual(sizes(asked), sizes(trained));
+  assert.deepEqual(sizes(copy), sizes(trained));
+  assert.ok(trained.parameters.gradients?.every(({ bytes }) => bytes <= segmentBytes));
+  const lent = trained.withinGradients();
+  assert.deepEqual(sizes(lent), sizes(trained));
+  for (const model of [lent, asked, copy, trained]) model.release();
+  return Promise.resolve();
+});
 
 onEveryGpu("updates smaller than a rounding add up in the masters", async (gpu) => {
   await withTraining(gpu, { ...tiedKind, storage: "bf16" }, training, async (trainer) => {

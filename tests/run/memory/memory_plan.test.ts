@@ -48,6 +48,11 @@ onEveryGpu("memory plan: what a run then takes is within a tenth of it", async (
         // So that training takes the most.
         "rollout.decode_slots=16",
       ],
+      "16 bits, and references on the host": [
+        "trained_dtype=bfloat16",
+        "reference_memory=host",
+        "loss.kl_coefficient=0.01",
+      ],
       "sampling the most": ["loss.micro_batch_tokens=100"],
       "the generator alone": [
         "verifier=null",
