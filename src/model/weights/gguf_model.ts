@@ -131,6 +131,7 @@ function expectWritable(config: ModelConfig): void {
   ) {
     throw refused(`a query_pre_attn_scalar of its own in ${gguf.name}`);
   }
+  if (gguf.isTied && !config.tiedEmbeddings) throw refused(`a head of its own in ${gguf.name}`);
   if (gguf.hasCaps && (caps.attention === null || caps.logits === null)) {
     throw refused(`scores and logits without a cap in ${gguf.name}`);
   }

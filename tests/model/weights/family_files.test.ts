@@ -84,7 +84,8 @@ function refusal(
     return /no place for a model without attention/;
   }
   if (/smollm3-[14]/.test(name)) return /no place for a layer 0 /;
-  if (/gemma2-[23]/.test(name)) return /no place for (a query_pre_attn_scalar|scores and logits)/;
+  if (name === "gemma2-3") return /no place for a head of its own/;
+  if (/gemma2-[25]/.test(name)) return /no place for a query_pre_attn_scalar of its own/;
   if (/gemma[23]-[25]/.test(name)) return /no place for a query_pre_attn_scalar of its own/;
   if (scaling?.type === "llama3" && !isPlain) return /no place for Llama 3\.1's scaling/;
   return /-[45]/.test(name) && scaling?.type === "yarn"

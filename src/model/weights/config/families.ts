@@ -44,6 +44,8 @@ interface GgufTraits {
   readonly hasScales?: boolean;
   /** Norms have 1 added to their weights. */
   readonly addsOne?: boolean;
+  /** The head is the embedding, which readers take for it. */
+  readonly isTied?: boolean;
   /** There are keys for what scores and logits are capped at, and readers cap both. */
   readonly hasCaps?: boolean;
   /** In the model of so many layers queries are scaled by C / H, in the others by D; no key says it. */
@@ -181,7 +183,7 @@ export const families: Readonly<Record<Architecture, Family>> = {
     modelClass: "Gemma2ForCausalLM",
     isTied: true,
     gguf: {
-      ...{ name: "gemma2", ...gemmaGguf, hasCaps: true, scaledByWidth: 46 },
+      ...{ name: "gemma2", ...gemmaGguf, isTied: true, hasCaps: true, scaledByWidth: 46 },
       every: { nth: 2, is: ({ window }) => window === null },
     },
     activation: ["hidden_activation", "gelu_pytorch_tanh"],
