@@ -13,7 +13,8 @@ import { RunFolder } from "../../../src/run/store/run_folder.ts";
 import { StoredCheckpoint } from "../../../src/run/store/stored_checkpoint.ts";
 import { loadPolicy } from "../../../src/run/tango/load_policy.ts";
 import { openPolicies } from "../../../src/run/tango/policies.ts";
-import { loadModel } from "../../../src/model/weights/model_folder.ts";
+import { Gpu } from "../../../src/gpu/gpu.ts";
+import { loadModel, loadModelFolder } from "../../../src/model/weights/model_folder.ts";
 import { onEveryGpu } from "../../kernels/harness.ts";
 import { type TinyProject, withTinyProject } from "../tiny_project.ts";
 
@@ -90,6 +91,25 @@ onEveryGpu("a run in bfloat16 goes on from a checkpoint as if it had not ended",
     Deno.removeSync(join(checkpoints, "step-000004"), { recursive: true });
     assert.equal(await train("whole", true), true);
     assert.deepEqual(end("whole"), whole);
+  });
+});
+
+onEveryGpu("a checkpoint is cut as its run was, however little is bound", async (gpu) => {
+  await withTinyProject(gpu, async ({ generator }) => {
+    const limits = { maxStorageBufferBindingSize: 8192 };
+    const cutOf = async (gradients: boolean) => {
+      const rehearsal = Gpu.rehearsalOf(gpu.info, limits);
+      const { model: { parameters } } = await loadModelFolder(rehearsal, generator, {
+        trained: true,
+        gradients,
+        trainedStorage: "bf16",
+      });
+      assert.equal(parameters.gradients !== null, gradients);
+      return parameters.weights.map(({ size, dtype }) => [size, dtype]);
+    };
+    const trained = await cutOf(true);
+    assert.ok(trained.filter(([, dtype]) => dtype === "bf16").length > 1);
+    assert.deepEqual(await cutOf(false), trained);
   });
 });
 
