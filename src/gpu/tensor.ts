@@ -99,6 +99,21 @@ export class Tensor {
     return window;
   }
 
+  /**
+   * The beginning of the same memory as elements of another type.
+   *
+   * @throws Error when there are more than fit into it
+   */
+  as(dtype: DataType, shape: readonly number[], label = this.label): Tensor {
+    const result = new Tensor(this.storage, shape, dtype, this.byteOffset, label);
+    if (result.bytes > this.bytes) {
+      throw new Error(
+        `${dtype} [${shape}] do not fit into ${this.label}, ${this.dtype} [${this.shape}]`,
+      );
+    }
+    return result;
+  }
+
   /** A tensor of another shape on the same elements. */
   reshape(...shape: number[]): Tensor {
     const result = new Tensor(this.storage, shape, this.dtype, this.byteOffset, this.label);

@@ -1,5 +1,5 @@
 import type { Gpu } from "../../gpu/gpu.ts";
-import { bytesOf, isQuantised, Tensor } from "../../gpu/tensor.ts";
+import { bytesOf, isQuantised, type Tensor } from "../../gpu/tensor.ts";
 import { independentLanes } from "../../gpu/tuning.ts";
 import { expectShape } from "../parts/expect_shape.ts";
 import { isKeptAs } from "./kept_blocks.ts";
@@ -40,10 +40,10 @@ export interface PackedPiece {
  * @throws Error when the shapes do not fit
  */
 export function unpackHalves(gpu: Gpu, halves: Tensor, floats: Tensor): void {
-  const { storage, dtype, byteOffset, size, label } = halves;
+  const { dtype, size, label } = halves;
   if (dtype !== "f16" && dtype !== "bf16") throw new Error(`unpack halves: ${label} is ${dtype}`);
   expectShape("unpack halves", "floats", floats, [size]);
-  const words = new Tensor(storage, [size / 2], "u32", byteOffset, label);
+  const words = halves.as("u32", [size / 2]);
   const type = dtype === "f16" ? "F16" : "BF16";
   const whole = { firstElement: 0, targetStart: 0, interleavedHead: 0 };
   unpack(gpu, words, floats, { type, elements: size, width: size, ...whole });

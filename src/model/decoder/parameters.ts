@@ -1,5 +1,11 @@
 import type { Gpu } from "../../gpu/gpu.ts";
-import { bytesOf, isQuantised, type MatrixType, matrixTypes, Tensor } from "../../gpu/tensor.ts";
+import {
+  bytesOf,
+  isQuantised,
+  type MatrixType,
+  matrixTypes,
+  type Tensor,
+} from "../../gpu/tensor.ts";
 import { pieceBytes, readPieces } from "../../gpu/tensor_pieces.ts";
 import { gatherRows } from "../../kernels/layers/gather_rows.ts";
 import { fromStorage, toStorage } from "./half_precision.ts";
@@ -91,9 +97,7 @@ export class Parameters {
     if (trained && other) throw new Error(`weights in ${other.dtype} cannot be trained`);
     this.#placements = new Map(placements.map((placement) => [placement.block.key, placement]));
     this.weights = segments.map(({ size, dtype }, i) =>
-      within
-        ? new Tensor(within[i].storage, [size], dtype, within[i].byteOffset, "weights")
-        : gpu.zeros([size], dtype, "weights")
+      within ? within[i].as(dtype, [size], "weights") : gpu.zeros([size], dtype, "weights")
     );
     this.gradients = trained
       ? segments.map(({ size }) => gpu.zeros([size], "f32", "gradients"))
