@@ -3,6 +3,7 @@
 import type { Tensor } from "../../gpu/tensor.ts";
 import type { TableTile } from "../../kernels/layers/embedding.ts";
 import { gatherRows, scatterRows } from "../../kernels/layers/gather_rows.ts";
+import { type TokenRuns, tokenRuns } from "../../kernels/products/token_runs.ts";
 import { backward } from "../../model/decoder/backward.ts";
 import { forwardForTraining, forwardOnly } from "../../model/decoder/forward.ts";
 import { headBackward, headForward, type HeadOutput } from "../../model/decoder/head.ts";
@@ -10,7 +11,7 @@ import type { Model } from "../../model/decoder/model.ts";
 import { type PackedBatch, packPrefixGroups } from "../../model/decoder/packed_batch.ts";
 import type { Gpu } from "../../gpu/gpu.ts";
 import type { LossGradient } from "./loss_gradient.ts";
-import { predictingRows, promptPrefixGroup } from "./prompt_groups.ts";
+import { predictingRows, promptPrefixGroup, runStarts } from "./prompt_groups.ts";
 import type { TrainingSequence } from "./sequence.ts";
 
 /** The sequences of a pass. T tokens, R predictions. */
@@ -20,6 +21,8 @@ export interface PassInput {
   readonly rows: Tensor;
   /** u32 [R] what they predict */
   readonly targets: Tensor;
+  /** Prompts and what follows them, and what each sequence predicts; null where sums over tokens are chains. */
+  readonly runs: { readonly tokens: TokenRuns | null; readonly predictions: TokenRuns | null };
 }
 
 /**
@@ -47,9 +50,14 @@ export async function gpuSteps<Yielded>(
 /** Packs groups of sequences, each with its prompt once. */
 export function packPass(gpu: Gpu, groups: readonly (readonly TrainingSequence[])[]): PassInput {
   const batch = packPrefixGroups(gpu, groups.map(promptPrefixGroup));
-  const { rows, targets } = predictingRows(groups.flat(), batch.sequenceEnds);
+  const sequences = groups.flat();
+  const { rows, targets, starts } = predictingRows(sequences, batch.sequenceEnds);
   return {
     batch,
+    runs: {
+      tokens: tokenRuns(gpu, runStarts(groups, batch.sequenceEnds), batch.size),
+      predictions: tokenRuns(gpu, starts, rows.length),
+    },
     rows: gpu.from(rows, [rows.length], "u32", "predicting rows"),
     targets: gpu.from(targets, [rows.length], "u32", "targets"),
   };
@@ -101,7 +109,7 @@ export function* gradientPass(
 ): Generator<number, { head: HeadOutput; gradient: LossGradient }> {
   model.expectLive();
   const { gpu } = model;
-  const { batch, rows, targets } = input;
+  const { batch, rows, targets, runs } = input;
   const activations = forwardForTraining(model, batch, gradientCheckpointing);
   const { gathered, head } = predict(model, activations.hidden, input, inverseTemperature, {
     forGradient: true,
@@ -115,9 +123,10 @@ export function* gradientPass(
     head,
     gradient.logProbs,
     gradient.entropies,
+    runs.predictions,
   );
   const dHidden = gpu.zeros(activations.hidden.shape, "f32", "hidden gradient");
   scatterRows(gpu, dGathered, rows, dHidden);
-  yield* backward(model, batch, activations, dHidden, embeddingTiles);
+  yield* backward(model, batch, activations, dHidden, embeddingTiles, runs.tokens);
   return { head, gradient };
 }

@@ -50,23 +50,48 @@ function sharedTokens(group: readonly TrainingSequence[]): number {
   return group.length === 1 ? 0 : group[0].first;
 }
 
+/** The row of a sequence that predicts first, by the one past its last. */
+const firstPredicting = ({ tokens, first }: TrainingSequence, end: number) =>
+  end - tokens.length + first;
+
 /**
- * The rows of a pack that predict, and what each predicts; R of them.
+ * Where prompts begin in a pack, and what follows them: with the same cuts whether or not a prompt is shared, so that a
+ * group that loses sequences keeps its runs.
+ *
+ * @param sequenceEnds one past each sequence's last row
+ */
+export function runStarts(
+  groups: readonly (readonly TrainingSequence[])[],
+  sequenceEnds: readonly number[],
+): number[] {
+  const starts: number[] = [];
+  let s = 0;
+  for (const group of groups) {
+    starts.push(s === 0 ? 0 : sequenceEnds[s - 1]);
+    for (const sequence of group) starts.push(firstPredicting(sequence, sequenceEnds[s++]));
+  }
+  return starts;
+}
+
+/**
+ * The rows of a pack that predict, what each predicts, and where each sequence's begin among them; R of them.
  *
  * @param sequenceEnds one past each sequence's last row
  */
 export function predictingRows(
   sequences: readonly TrainingSequence[],
   sequenceEnds: readonly number[],
-): { rows: Uint32Array<ArrayBuffer>; targets: Uint32Array<ArrayBuffer> } {
+): { rows: Uint32Array<ArrayBuffer>; targets: Uint32Array<ArrayBuffer>; starts: number[] } {
   const count = sequences.reduce((sum, { targets }) => sum + targets.length, 0);
   const rows = new Uint32Array(count);
   const targets = new Uint32Array(count);
+  const starts: number[] = [];
   let at = 0;
   sequences.forEach((sequence, s) => {
     targets.set(sequence.targets, at);
-    const first = sequenceEnds[s] - sequence.tokens.length + sequence.first;
+    starts.push(at);
+    const first = firstPredicting(sequence, sequenceEnds[s]);
     for (let i = 0; i < sequence.targets.length; i++) rows[at++] = first + i;
   });
-  return { rows, targets };
+  return { rows, targets, starts };
 }

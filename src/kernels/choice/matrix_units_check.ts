@@ -4,6 +4,7 @@ import type { Gpu } from "../../gpu/gpu.ts";
 import { RandomStream } from "../../random/philox.ts";
 import { gemm, type GemmLayout } from "../products/gemm.ts";
 import { faultInBits } from "./same_bits.ts";
+import { faultInTokenSums } from "./token_sums_check.ts";
 import { repeated, trialNumbers } from "./trial_numbers.ts";
 
 /** Columns that no tile divides, and a depth that blocks of weights divide. */
@@ -25,8 +26,8 @@ const rowCounts = [5, 69] as const;
 const lost = 2 ** -10 + shape.depth * 2 ** -24;
 
 /**
- * What is wrong with products on this device's matrix units: sums that are not those in float64, or other bits for a
- * row alone than for one of many.
+ * What is wrong with products on this device's matrix units: sums that are not those in float64, other bits for a row
+ * alone than for one of many, or for a gradient in one launch than in several.
  *
  * @param gpu opened with a precision that takes them
  * @returns null where nothing is
@@ -71,7 +72,7 @@ async function faultInNumbers(gpu: Gpu): Promise<string | null> {
       if (fault !== null) return `${fault}, weights in ${type}`;
     }
   }
-  return await faultInBits(gpu);
+  return await faultInBits(gpu) ?? await faultInTokenSums(gpu);
 }
 
 /** Where the second factor has the k-th term of a column. */

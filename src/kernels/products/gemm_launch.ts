@@ -4,11 +4,13 @@ import type { Tensor } from "../../gpu/tensor.ts";
 import uniformText from "./gemm.wgsl" with { type: "text" };
 import fewRowsText from "./gemm_few_rows.wgsl" with { type: "text" };
 import matrixText from "./gemm_matrix.wgsl" with { type: "text" };
-import type { FurtherTerms } from "./gemm_options.ts";
+import runsText from "./gemm_matrix_runs.wgsl" with { type: "text" };
+import type { MatrixTile } from "./gemm_matrix_tiles.ts";
+import type { FactorRuns, FurtherTerms } from "./gemm_options.ts";
 import type { GemmProduct } from "./gemm_product.ts";
 import streamedText from "./gemm_streamed.wgsl" with { type: "text" };
 import tiledText from "./gemm_tiled.wgsl" with { type: "text" };
-import { gemmLayouts, gemmOperation, rowsInRegisters } from "./gemm_variants.ts";
+import { gemmLayouts, gemmOperation, rowsInRegisters, runsVariants } from "./gemm_variants.ts";
 import { composeProducts } from "./parts/compose.ts";
 import { halfRows, isScanned } from "./half_rows.ts";
 
@@ -17,6 +19,7 @@ const fewRowsCode = composeProducts(fewRowsText);
 const tiledCode = composeProducts(tiledText);
 const streamedCode = composeProducts(streamedText);
 const matrixCode = composeProducts(matrixText);
+const runsCode = composeProducts(runsText);
 
 /** The texts of all variants. */
 export const gemmTexts: readonly string[] = [
@@ -25,11 +28,13 @@ export const gemmTexts: readonly string[] = [
   tiledCode,
   streamedCode,
   matrixCode,
+  runsCode,
 ];
 
 /** Launches a whole product with the variant that it asks for, or the one that suits the device. */
 export function launchGemm(gpu: Gpu, product: GemmProduct, cost: LaunchCost): void {
   const { label, layout, storage, a, b, c, rows, columns, depth, options } = product;
+  if (options.runs) return launchRuns(gpu, product, options.runs, cost);
   const { bias, residual, accumulate, scale, gated, further } = options;
   const shared = {
     LAYOUT: gemmLayouts.indexOf(layout),
@@ -79,10 +84,9 @@ export function launchGemm(gpu: Gpu, product: GemmProduct, cost: LaunchCost): vo
     );
   } else if (variant.sharing === "matrix") {
     if (layout === "tn") throw new Error(`${label}: variant ${variant.name} is not for tn`);
-    const { m: MM, n: MN, k: MK, sx: SX, sy: SY, rm: RM, rn: RN, tk: TK, ...tile } = variant.tile;
-    const { subgroup: SUBGROUP, isPinned: PINNED, writes: WRITES, isPair: PAIR } = tile;
+    const { tile } = variant;
     const SCANNED = !options.halfRows && isScanned(rows, depth);
-    const sizes = { MM, MN, MK, SX, SY, RM, RN, TK, SUBGROUP, PINNED, WRITES, PAIR, SCANNED };
+    const sizes = { ...definesOf(tile), PAIR: tile.isPair, SCANNED };
     gpu.scope(() => {
       let strideA = parameters.strideA;
       if (!SCANNED) {
@@ -96,7 +100,7 @@ export function launchGemm(gpu: Gpu, product: GemmProduct, cost: LaunchCost): vo
         { label, code: matrixCode, defines: { ...shared, ...sizes } },
         { ...parameters, strideA },
         tensors,
-        [Math.ceil(columns / (SX * RN * MN)), Math.ceil(rows / (SY * RM * MM))],
+        workgroupsOf(tile, rows, columns),
         cost,
       );
     });
@@ -120,6 +124,53 @@ export function launchGemm(gpu: Gpu, product: GemmProduct, cost: LaunchCost): vo
       cost,
     );
   }
+}
+
+function definesOf(
+  { m: MM, n: MN, k: MK, sx: SX, sy: SY, rm: RM, rn: RN, tk: TK, ...tile }: MatrixTile,
+) {
+  const { subgroup: SUBGROUP, isPinned: PINNED, writes: WRITES } = tile;
+  return { MM, MN, MK, SX, SY, RM, RN, TK, SUBGROUP, PINNED, WRITES };
+}
+
+function workgroupsOf({ m, n, sx, sy, rm, rn }: MatrixTile, rows: number, columns: number) {
+  return [Math.ceil(columns / (sx * rn * n)), Math.ceil(rows / (sy * rm * m))] as const;
+}
+
+/** Sums over tokens on matrix units. */
+function launchRuns(
+  gpu: Gpu,
+  { label, a, b, c, rows, columns, options }: GemmProduct,
+  { runs: { slabs }, largestA, largestB, headroom }: FactorRuns,
+  cost: LaunchCost,
+): void {
+  const variant = options.variant ?? runsVariants(gpu.tuning, rows, columns)[0];
+  if (variant.sharing !== "matrix") {
+    throw new Error(`${label}: variant ${variant.name} takes no runs`);
+  }
+  const { tile } = variant;
+  gpu.dispatch(
+    {
+      label,
+      code: runsCode,
+      defines: { ...definesOf(tile), ACCUMULATE: options.accumulate === true },
+    },
+    {
+      rows,
+      columns,
+      slabs: slabs.shape[0],
+      strideA: a.shape[1],
+      strideB: b.shape[1],
+      strideC: c.shape[1],
+      firstA: options.firstColumnOfA ?? 0,
+      firstB: options.firstColumnOfB ?? 0,
+      firstC: options.firstColumn ?? 0,
+      headroom,
+    },
+    { a, b, c, slabs, largestA, largestB },
+    workgroupsOf(tile, rows, columns),
+    cost,
+  );
 }
 
 function furtherParameters({ further, projections }: FurtherTerms): Record<string, number> {

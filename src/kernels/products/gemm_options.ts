@@ -2,6 +2,7 @@ import type { Tensor } from "../../gpu/tensor.ts";
 import type { Activation } from "../parts/activation.ts";
 import type { HalfRows } from "./half_rows.ts";
 import type { GemmVariant } from "./gemm_variants.ts";
+import type { TokenRuns } from "./token_runs.ts";
 
 /** Choices and extra work of a product; all may be left out. */
 export interface GemmOptions {
@@ -37,8 +38,21 @@ export interface GemmOptions {
   readonly further?: FurtherTerms | null;
   /** What `halfRowsOf` made of A, for several products of it. */
   readonly halfRows?: HalfRows | null;
+  /** The runs of the tokens that are summed (tn): the sums are then made on matrix units. */
+  readonly runs?: FactorRuns | null;
   /** Shown in errors and profiles. */
   readonly label?: string;
+}
+
+/** Runs of the tokens that both factors of a sum over tokens have, see gemm_matrix_runs.wgsl. */
+export interface FactorRuns {
+  readonly runs: TokenRuns;
+  /** u32 [runs] of `largestOfRuns` */
+  readonly largestA: Tensor;
+  /** u32 [runs] */
+  readonly largestB: Tensor;
+  /** A's elements are at most 2^headroom times as large. */
+  readonly headroom: number;
 }
 
 /** What an adapter adds to a product x·Wᵀ: for each projection among the rows of W, inner · further ᵀ. */

@@ -2,7 +2,7 @@ import { bytesOf, type MatrixType, type Tensor } from "../../gpu/tensor.ts";
 import type { Tuning } from "../../gpu/tuning.ts";
 import type { LaunchCost } from "../../gpu/recording/submit_pacing.ts";
 import { expectShape } from "../parts/expect_shape.ts";
-import type { GemmOptions } from "./gemm_options.ts";
+import type { FactorRuns, GemmOptions } from "./gemm_options.ts";
 import { expectHalfRows } from "./half_rows.ts";
 import type { GemmLayout } from "./gemm_variants.ts";
 
@@ -43,6 +43,7 @@ export function gemmProduct(
   if (storage === "u32" || storage === "i32") throw new Error(`${label}: B is ${storage}`);
   const product = { label, layout, a, b, c, storage, rows, columns, depth, options };
   expectFit(product);
+  if (options.runs) expectRuns(product, options.runs);
   if (options.halfRows) expectHalfRows(label, tuning, options.halfRows, rows, depth);
   return product;
 }
@@ -91,12 +92,32 @@ function expectFit({ label, layout, a, b, c, rows, columns, depth, options }: Ge
   }
 }
 
+function expectRuns(
+  { label, layout, storage, a, depth, options }: GemmProduct,
+  { runs: { count, runOfRow }, largestA, largestB }: FactorRuns,
+): void {
+  const { bias, residual, scale, gated, further, halfRows } = options;
+  if (
+    layout !== "tn" || storage !== "f32" || bias || residual || scale || gated || further ||
+    halfRows
+  ) {
+    throw new Error(
+      `${label}: runs are for sums over tokens, of two matrices in f32 and nothing else`,
+    );
+  }
+  expectShape(label, "runs of rows", runOfRow, [depth], "u32");
+  expectShape(label, "A", a, [depth, -1]);
+  expectShape(label, "largest of A", largestA, [count], "u32");
+  expectShape(label, "largest of B", largestB, [count], "u32");
+}
+
 function expectGated(
   label: string,
   layout: GemmLayout,
   b: Tensor,
   { shape: [rows, width] }: Tensor,
-  { gated, label: _, variant: __, further: ___, halfRows: ____, ...others }: GemmOptions,
+  { gated, label: _, variant: __, further: ___, halfRows: ____, runs: _____, ...others }:
+    GemmOptions,
 ): void {
   const other = Object.entries(others).find(([, value]) => value !== undefined);
   if (other) throw new Error(`${label}: gated, and ${other[0]} with it`);

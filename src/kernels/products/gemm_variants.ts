@@ -210,7 +210,10 @@ function matrixVariantsOf(tuning: Tuning): readonly MatrixVariant[] {
 const matrixByShape = new WeakMap<Tuning, Map<number, SomeVariants>>();
 
 /** Tiles for a shape, in the order of the time by `rankedMatrixTiles`. */
-function matrixFor(tuning: Tuning, { rows, columns }: GemmShape): SomeVariants {
+function matrixFor(
+  tuning: Tuning,
+  { rows, columns }: Pick<GemmShape, "rows" | "columns">,
+): SomeVariants {
   let ofDevice = matrixByShape.get(tuning);
   if (!ofDevice) matrixByShape.set(tuning, ofDevice = new Map());
   const key = rows * 2 ** 24 + columns;
@@ -224,6 +227,10 @@ function matrixFor(tuning: Tuning, { rows, columns }: GemmShape): SomeVariants {
   return found;
 }
 
+/** For sums over the tokens of runs, on matrix units: in the same order, and no tile is measured. */
+export const runsVariants = (tuning: Tuning, rows: number, columns: number): SomeVariants =>
+  matrixFor(tuning, { rows, columns });
+
 /** All variants of a layout that a device can run, whether or not they are any good there. */
 export function runnableGemmVariants(tuning: Tuning, layout: GemmLayout): readonly GemmVariant[] {
   if (onMatrixUnits(tuning, layout)) return matrixVariantsOf(tuning);
@@ -232,7 +239,7 @@ export function runnableGemmVariants(tuning: Tuning, layout: GemmLayout): readon
   return [...forFew, ...narrow, ...wide, ...all];
 }
 
-/** Sums over tokens, which no batch's cut may show in, stay chains. */
+/** Sums over tokens stay chains where nothing says how the tokens belong together: no batch's cut may show in them. */
 const onMatrixUnits = ({ matrix }: Tuning, layout: GemmLayout) =>
   matrix !== null && layout !== "tn";
 

@@ -8,6 +8,7 @@ import {
 } from "../../kernels/layers/embedding.ts";
 import { rmsnormBackward } from "../../kernels/layers/rmsnorm.ts";
 import { ropeBackward } from "../../kernels/attention/rope.ts";
+import type { TokenRuns } from "../../kernels/products/token_runs.ts";
 import { scaled } from "../../kernels/layers/scale.ts";
 import { swigluBackward } from "../../kernels/layers/swiglu.ts";
 import {
@@ -99,11 +100,12 @@ function layerBackward(
   layer: Layer,
   made: LayerActivations<MixerActivations>,
   batch: PackedBatch,
+  runs: TokenRuns | null,
   dOutput: Tensor,
 ): Tensor {
   const { gpu, config } = model;
   const dFed = branchBackward(model, layer.feedForwardNorm, made.feedForwardBranch, dOutput);
-  const dInner = linearBackward(gpu, "down", layer.down, dFed, made.inner);
+  const dInner = linearBackward(gpu, "down", layer.down, dFed, made.inner, runs);
   const dGateUp = gpu.tensor(made.gateUp.shape, "f32", "gate and up gradient");
   swigluBackward(gpu, made.gateUp, dInner, dGateUp, config.activation);
   const dMiddleNormed = linearBackward(
@@ -112,6 +114,7 @@ function layerBackward(
     layer.gateUp,
     dGateUp,
     made.middleNormed,
+    runs,
   );
   const dMiddle = gpu.tensor(made.middle.shape, "f32", "residual gradient");
   rmsnormBackward(gpu, {
@@ -132,9 +135,10 @@ function layerBackward(
     layer.attentionOutput,
     dAttended,
     output.reshape(T, output.size / T),
+    runs,
   );
   const dQkv = mixerBackward(model, layer, made, batch, dMixed);
-  const dInputNormed = linearBackward(gpu, "qkv", layer.qkv, dQkv, made.inputNormed);
+  const dInputNormed = linearBackward(gpu, "qkv", layer.qkv, dQkv, made.inputNormed, runs);
   const dInput = gpu.tensor(made.input.shape, "f32", "residual gradient");
   rmsnormBackward(gpu, {
     x: made.input,
@@ -161,6 +165,7 @@ export function embeddingGradient({ embedding }: Model): TableTile[] {
  *
  * @param dHidden [T, C] gradient of `made.hidden`
  * @param tiles what the embedding's gradient is added to
+ * @param runs of the batch's tokens, where the device sums over them on matrix units
  * @yields each layer's index, once the gradients of its parameters and of those above are recorded
  */
 export function* backward(
@@ -169,6 +174,7 @@ export function* backward(
   made: ModelActivations,
   dHidden: Tensor,
   tiles: readonly TableTile[] = embeddingGradient(model),
+  runs: TokenRuns | null = null,
 ): Generator<number, void> {
   const { gpu, config: { scales, norms } } = model;
   let dx = gpu.tensor(made.last.shape, "f32", "residual gradient");
@@ -186,7 +192,7 @@ export function* backward(
   for (let index = model.layers.length - 1; index >= 0; index--) {
     const above = dx;
     dx = gpu.scope(
-      () => layerBackward(model, model.layers[index], made.layers[index](), batch, above),
+      () => layerBackward(model, model.layers[index], made.layers[index](), batch, runs, above),
       (kept) => [kept],
     );
     gpu.release(above);

@@ -8,6 +8,8 @@ import {
   logSoftmaxState,
   vocabularyBlock,
 } from "../../kernels/losses/log_softmax.ts";
+import type { TokenRuns } from "../../kernels/products/token_runs.ts";
+import { weightGradient } from "../../kernels/products/weight_gradient.ts";
 import type { Model } from "./model.ts";
 import type { TableTileParameter } from "./parameters.ts";
 
@@ -139,6 +141,7 @@ export function headForward(
  *
  * @param logProbGradient [R]
  * @param entropyGradient [R]
+ * @param runs of the rows, where the device sums over them on matrix units
  * @returns the gradient of `hidden` [R, C]
  */
 export function headBackward(
@@ -149,10 +152,15 @@ export function headBackward(
   { logSumExp, entropy, logits: kept }: HeadOutput,
   logProbGradient: Tensor,
   entropyGradient: Tensor,
+  runs: TokenRuns | null = null,
 ): Tensor {
   const { gpu } = model;
   const [rows, width] = hidden.shape;
   const dHidden = gpu.zeros([rows, width], "f32", "hidden gradient");
+  // A bound in place of the largest of each chunk, whose columns depend on the number of rows: of a logit's gradient
+  // p - 1 or p is multiplied by the log-prob's, and p · (log p + H), less than 14, by the entropy's.
+  const headroom = 4 + Math.max(0, Math.ceil(Math.log2(inverseTemperature)));
+  const bound = { tensors: [logProbGradient, entropyGradient], headroom };
   chunks(model, rows).forEach((chunk, i) => {
     gpu.scope(() => {
       const logits = kept?.[i] ?? chunkLogits(model, hidden, chunk);
@@ -168,10 +176,8 @@ export function headBackward(
       });
       const { gradient } = chunk.tile;
       if (gradient) {
-        gemm(gpu, "tn", logits, hidden, chunkOf(gradient, chunk), {
-          label: "head weight gradient",
-          accumulate: true,
-        });
+        const factors = { dy: logits, x: hidden, runs, bound };
+        weightGradient(gpu, "head", factors, chunkOf(gradient, chunk));
       }
       gpu.release(logits);
     });

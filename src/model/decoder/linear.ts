@@ -5,6 +5,8 @@ import { type HalfRows, halfRowsOf } from "../../kernels/products/half_rows.ts";
 import { biasBackward } from "../../kernels/layers/rmsnorm.ts";
 import { scaled } from "../../kernels/layers/scale.ts";
 import { swigluForward } from "../../kernels/layers/swiglu.ts";
+import type { TokenRuns } from "../../kernels/products/token_runs.ts";
+import { weightGradient } from "../../kernels/products/weight_gradient.ts";
 import type { Activation } from "../../kernels/parts/activation.ts";
 import type { LoraGroup } from "./lora.ts";
 import type { Parameter } from "./parameters.ts";
@@ -168,6 +170,7 @@ export function gatedForward(
  *
  * @param dOutput [T, O]
  * @param x [T, I]
+ * @param runs of the tokens, where the device sums over them on matrix units
  */
 export function linearBackward(
   gpu: Gpu,
@@ -175,15 +178,11 @@ export function linearBackward(
   { weight, bias, scale, adapter }: Linear,
   dOutput: Tensor,
   x: Tensor,
+  runs: TokenRuns | null,
 ): Tensor {
   const dy = scale === 1 ? dOutput : scaled(gpu, dOutput, scale);
   if (bias?.gradient) biasBackward(gpu, dy, bias.gradient);
-  if (weight.gradient) {
-    gemm(gpu, "tn", dy, x, weight.gradient, {
-      label: `${label} weight gradient`,
-      accumulate: true,
-    });
-  }
+  if (weight.gradient) weightGradient(gpu, label, { dy, x, runs }, weight.gradient);
   const dx = gpu.tensor(x.shape, "f32", `${label} input gradient`);
   gemm(gpu, "nn", dy, weight.weight, dx, { label: `${label} input gradient` });
   if (adapter) gpu.scope(() => adapterBackward(gpu, label, adapter, dy, x, dx));

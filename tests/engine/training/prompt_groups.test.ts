@@ -5,6 +5,7 @@ import {
   predictingRows,
   promptGroupTokens,
   promptPrefixGroup,
+  runStarts,
 } from "../../../src/engine/training/prompt_groups.ts";
 
 const sample = (prompt: number[], response: number[]) =>
@@ -47,4 +48,22 @@ Deno.test("the rows that predict, and what they predict", () => {
   const { rows, targets } = predictingRows(samples.slice(0, 3), [4, 7, 11]);
   assert.deepEqual(Array.from(rows), [2, 4, 5, 8, 9]);
   assert.deepEqual(Array.from(targets), [7, 8, 9, 7, 7]);
+});
+
+Deno.test("runs begin with each prompt and after it, with the same cuts when a group loses sequences", () => {
+  const starts = (groups: readonly (readonly (typeof samples)[number][])[]) => {
+    const ends: number[] = [];
+    let at = 0;
+    for (const group of groups) {
+      const { prefix, continuations } = promptPrefixGroup(group);
+      at += prefix.length;
+      for (const { length } of continuations) ends.push(at += length);
+    }
+    return runStarts(groups, ends);
+  };
+  const [pair, single] = groupByPrompt(samples, true);
+  // 1 2 | 3 7 | 3 8 9 || 1 | 2 7 7
+  assert.deepEqual(starts([pair, single]), [0, 2, 4, 7, 8]);
+  // 1 2 | 3 8 9 || 1 | 2 7 7
+  assert.deepEqual(starts([[pair[1]], single]), [0, 2, 5, 6]);
 });

@@ -3,6 +3,7 @@ import {
   faultInProduct,
   faultOnMatrixUnits,
 } from "../../../src/kernels/choice/matrix_units_check.ts";
+import { faultInRun } from "../../../src/kernels/choice/token_sums_check.ts";
 import { randomFloats } from "../harness.ts";
 import { onMatrixUnits } from "../on_matrix_units.ts";
 
@@ -35,4 +36,24 @@ Deno.test("matrix units: an element that rounding does not explain is a fault, a
     wrong[5 * columns + 7] = NaN;
     assert.match(fault(wrong) ?? "", /has NaN where/);
   }
+});
+
+Deno.test("matrix units: a sum over tokens that lacks a token is a fault", () => {
+  const tokens = 9, rows = 44, columns = 136;
+  const a = randomFloats(tokens * rows, 3), b = randomFloats(tokens * columns, 4);
+  const sums = Float32Array.from({ length: rows * columns }, (_, i) => {
+    const [row, column] = [Math.floor(i / columns), i % columns];
+    let sum = 0;
+    for (let t = 0; t < tokens; t++) sum += a[t * rows + row] * b[t * columns + column];
+    return sum;
+  });
+  assert.equal(faultInRun({ tokens, a, b }, sums), null);
+  const place = 7 * columns + 3;
+  sums[place] -= a[8 * rows + 7] * b[8 * columns + 3];
+  assert.match(
+    faultInRun({ tokens, a, b }, sums) ?? "",
+    /^a gradient summed over tokens has .* is right$/,
+  );
+  sums[place] = NaN;
+  assert.match(faultInRun({ tokens, a, b }, sums) ?? "", /has NaN where/);
 });

@@ -1,0 +1,93 @@
+/** Whether a device's matrix units sum gradients over tokens rightly: part of `faultOnMatrixUnits`. */
+
+import type { Gpu } from "../../gpu/gpu.ts";
+import { RandomStream } from "../../random/philox.ts";
+import { tokenRuns } from "../products/token_runs.ts";
+import { weightGradient } from "../products/weight_gradient.ts";
+
+/** Rows and columns that no tile divides. */
+const rows = 44, columns = 136;
+
+/** Tokens of runs, which blocks do not divide, and the sizes of their gradients and of what they belong to. */
+const runs = [
+  { tokens: 37, ofA: 1e-7, ofB: 3 },
+  { tokens: 70, ofA: 1e-4, ofB: 0.02 },
+  { tokens: 9, ofA: 1e-2, ofB: 500 },
+] as const;
+
+/** A run's factors. */
+interface Factors {
+  readonly tokens: number;
+  /** [tokens, rows] */
+  readonly a: Float32Array;
+  /** [tokens, columns] */
+  readonly b: Float32Array;
+}
+
+/** What is wrong with sums over tokens; null where nothing is, or where they are chains. */
+export async function faultInTokenSums(gpu: Gpu): Promise<string | null> {
+  if (gpu.tuning.bits !== "mma") return null;
+  const random = new RandomStream(8, 99);
+  const drawn = (count: number, size: number) =>
+    Float32Array.from({ length: count }, () => size * (2 * random.uniform() - 1));
+  const factors = runs.map(({ tokens, ofA, ofB }): Factors => ({
+    tokens,
+    a: drawn(tokens * rows, ofA),
+    b: drawn(tokens * columns, ofB),
+  }));
+  for (const run of factors) {
+    const fault = faultInRun(run, await sums(gpu, [[run]]));
+    if (fault !== null) return fault;
+  }
+  const together = bitsOf(await sums(gpu, [factors]));
+  const oneByOne = bitsOf(await sums(gpu, factors.map((run) => [run])));
+  return together.every((bits, i) => bits === oneByOne[i])
+    ? null
+    : "a gradient summed over tokens has other bits in one launch than in several";
+}
+
+const bitsOf = ({ buffer }: Float32Array) => new Uint32Array(buffer);
+
+/** Gradients of weights [rows, columns], each launch adding those of some runs. */
+async function sums(gpu: Gpu, launches: readonly (readonly Factors[])[]): Promise<Float32Array> {
+  using steps = gpu.steps();
+  const [gradient] = steps.run(() => {
+    const gradient = gpu.zeros([rows, columns]);
+    for (const launch of launches) {
+      const starts: number[] = [];
+      let tokens = 0;
+      for (const run of launch) {
+        starts.push(tokens);
+        tokens += run.tokens;
+      }
+      const joined = (key: "a" | "b", width: number) =>
+        gpu.from(Float32Array.from(launch.flatMap((run) => [...run[key]])), [tokens, width]);
+      weightGradient(gpu, "matrix units", {
+        dy: joined("a", rows),
+        x: joined("b", columns),
+        runs: tokenRuns(gpu, starts, tokens),
+      }, gradient);
+    }
+    return [gradient];
+  });
+  return await gpu.readFloats(gradient);
+}
+
+/** The first element of a run's sums that is further from float64 than rounding takes it. */
+export function faultInRun({ tokens, a, b }: Factors, found: Float32Array): string | null {
+  for (let row = 0; row < rows; row++) {
+    for (let column = 0; column < columns; column++) {
+      let sum = 0, magnitudes = 0;
+      for (let t = 0; t < tokens; t++) {
+        const term = a[t * rows + row] * b[t * columns + column];
+        sum += term;
+        magnitudes += Math.abs(term);
+      }
+      const value = found[row * columns + column];
+      // Two factors rounded to 11 bits, and a rounding of f32 with each term. What is not a number is within no bound.
+      if (Math.abs(value - sum) <= magnitudes * (2 ** -10 + tokens * 2 ** -24)) continue;
+      return `a gradient summed over tokens has ${value} where ${sum} is right`;
+    }
+  }
+  return null;
+}
