@@ -5,6 +5,7 @@ import { lanesOfRow } from "../../gpu/tuning.ts";
 import { columnSum } from "./column_sum.ts";
 import forwardText from "./rmsnorm.wgsl" with { type: "text" };
 import backwardText from "./rmsnorm_backward.wgsl" with { type: "text" };
+import { expectHalfRows, halfRowDefines, type HalfRows } from "../products/half_rows.ts";
 import { compose } from "../parts/compose.ts";
 
 const forwardCode = compose(forwardText);
@@ -44,6 +45,7 @@ export interface NormOptions {
  * @param y [T, D]
  * @param rstd [T], kept for the backward pass
  * @param residual [T, D], added to y
+ * @param halfRows of y, filled too
  */
 export function rmsnormForward(
   gpu: Gpu,
@@ -52,17 +54,20 @@ export function rmsnormForward(
   y: Tensor,
   rstd: Tensor,
   epsilon: number,
-  { fromOne: FROM_ONE = false, lanes = rowLanes(gpu), residual }: NormOptions & {
+  { fromOne: FROM_ONE = false, lanes = rowLanes(gpu), residual, halfRows }: NormOptions & {
     readonly residual?: Tensor;
+    readonly halfRows?: HalfRows | null;
   } = {},
 ): void {
   const [rows, columns] = x.shape;
   const { defines, grid } = rowShape(gpu, rows, lanes);
-  const RESIDUAL = residual !== undefined;
+  const RESIDUAL = residual !== undefined, HALVES = Boolean(halfRows);
+  const halves = halfRows ? { HALVES, ...halfRowDefines(gpu.tuning) } : { HALVES };
+  if (halfRows) expectHalfRows("rmsnorm", gpu.tuning, halfRows, rows, columns);
   gpu.dispatch(
-    { label: "rmsnorm", code: forwardCode, defines: { ...defines, FROM_ONE, RESIDUAL } },
+    { label: "rmsnorm", code: forwardCode, defines: { ...defines, FROM_ONE, RESIDUAL, ...halves } },
     { rows, columns, epsilon },
-    residual ? { x, weight, y, rstd, residual } : { x, weight, y, rstd },
+    { x, weight, y, rstd, ...(residual && { residual }), ...halfRows },
     grid,
   );
 }

@@ -19,7 +19,7 @@ export interface HalfRows {
 }
 
 /** Terms of a slab of the products on matrix units. */
-export function slabTerms({ matrix }: Tuning): number {
+export function slabTerms({ matrix }: Pick<Tuning, "matrix">): number {
   return Math.max(matrix?.K ?? 0, 32);
 }
 
@@ -33,6 +33,20 @@ function wholeRows({ matrix }: Tuning, rows: number): number {
 function termsOf(tuning: Tuning, depth: number): number {
   const slab = slabTerms(tuning);
   return Math.ceil(depth / slab) * slab * (tuning.bits === "mma-pair" ? 2 : 1);
+}
+
+/** Room for so many rows, which something else fills. */
+function emptyHalfRows(gpu: Gpu, rows: number, columns: number): HalfRows {
+  const shape = [wholeRows(gpu.tuning, rows), termsOf(gpu.tuning, columns)];
+  return {
+    halves: gpu.tensor(shape, "f16", "half rows"),
+    scales: gpu.tensor([rows], "f32", "row scales"),
+  };
+}
+
+/** How kernels write half rows: what the texts want to know. */
+export function halfRowDefines({ bits, matrix }: Tuning) {
+  return { SLAB: slabTerms({ matrix }), PAIR: bits === "mma-pair" };
 }
 
 /**
@@ -59,18 +73,15 @@ export function halfRows(
       `half rows: ${columns} columns from ${first} of A [${a.shape}] for ${rows} rows`,
     );
   }
-  const SLAB = slabTerms(gpu.tuning), PAIR = gpu.tuning.bits === "mma-pair";
-  const terms = termsOf(gpu.tuning, columns);
-  const halves = gpu.tensor([wholeRows(gpu.tuning, rows), terms], "f16", "half rows");
-  const scales = gpu.tensor([rows], "f32", "row scales");
+  const made = emptyHalfRows(gpu, rows, columns);
   gpu.dispatch(
-    { label: "half rows", code, defines: { LANES, SLAB, PAIR } },
+    { label: "half rows", code, defines: { LANES, ...halfRowDefines(gpu.tuning) } },
     { rows, columns, stride, first },
-    { a, scales, halves },
+    { a, ...made },
     gpu.grid(rows),
-    { bytes: rows * (16 * vectors + 2 * terms) },
+    { bytes: rows * (16 * vectors + 2 * termsOf(gpu.tuning, columns)) },
   );
-  return { halves, scales };
+  return made;
 }
 
 /** Some of the rows, from a multiple of a matrix's rows on. */
@@ -109,6 +120,15 @@ export function halfRowsOf(gpu: Gpu, a: Tensor): HalfRows | null {
   const [rows, depth] = a.shape;
   if (!gpu.tuning.matrix || isScanned(rows, depth)) return null;
   return halfRows(gpu, a, { rows, first: 0, columns: depth });
+}
+
+/**
+ * Room for the rows of A as products on matrix units take them, for what makes A to fill on its way.
+ *
+ * @returns null where each product makes them on its way, or needs none
+ */
+export function roomForHalfRows(gpu: Gpu, [rows, depth]: readonly number[]): HalfRows | null {
+  return gpu.tuning.matrix && !isScanned(rows, depth) ? emptyHalfRows(gpu, rows, depth) : null;
 }
 
 /** Bytes of rows in f16 that a product makes at a time, at most: of a gradient by the vocabulary they are many. */

@@ -3,6 +3,7 @@ import { attentionForward } from "../../kernels/attention/attention.ts";
 import { embeddingForward } from "../../kernels/layers/embedding.ts";
 import { rmsnormForward } from "../../kernels/layers/rmsnorm.ts";
 import { scaled } from "../../kernels/layers/scale.ts";
+import { type HalfRows, roomForHalfRows } from "../../kernels/products/half_rows.ts";
 import { ropeForward, type RopeOptions } from "../../kernels/attention/rope.ts";
 import {
   convolutionForward,
@@ -75,13 +76,22 @@ export interface Branch {
  * A norm of the model.
  *
  * @param residual added to the rows
+ * @param halfRows of the normed rows, filled too
  * @returns the normed rows and their rstd
  */
-function normedRows({ gpu, config }: Model, x: Tensor, { weight }: Parameter, residual?: Tensor) {
+function normedRows(
+  { gpu, config }: Model,
+  x: Tensor,
+  { weight }: Parameter,
+  { residual, halfRows = null }: {
+    readonly residual?: Tensor;
+    readonly halfRows?: HalfRows | null;
+  } = {},
+) {
   const y = gpu.tensor(x.shape, "f32", residual ? "residual" : "normed");
   const rstd = gpu.tensor([x.shape[0]], "f32", "rstd");
   const { normEpsilon, norms: { fromOne } } = config;
-  rmsnormForward(gpu, x, weight, y, rstd, normEpsilon, { fromOne, residual });
+  rmsnormForward(gpu, x, weight, y, rstd, normEpsilon, { fromOne, residual, halfRows });
   return { y, rstd };
 }
 
@@ -100,10 +110,10 @@ function addBranch(
   residual: Tensor,
 ): { readonly sum: Tensor; readonly branch: Branch | null } {
   if (!norm) {
-    return { sum: linearForward(model.gpu, label, linear, x, residual), branch: null };
+    return { sum: linearForward(model.gpu, label, linear, x, { residual }), branch: null };
   }
   const given = linearForward(model.gpu, label, linear, x);
-  const { y, rstd } = normedRows(model, given, norm, residual);
+  const { y, rstd } = normedRows(model, given, norm, { residual });
   return { sum: y, branch: { x: given, rstd } };
 }
 
@@ -119,8 +129,12 @@ export function layerQkv(
   layer: Layer,
   input: Tensor,
 ): { readonly normed: { readonly y: Tensor; readonly rstd: Tensor }; readonly qkv: Tensor } {
-  const normed = normedRows(model, input, layer.inputNorm);
-  return { normed, qkv: linearForward(model.gpu, "qkv", layer.qkv, normed.y) };
+  const { gpu } = model;
+  return gpu.scope(() => {
+    const halfRows = roomForHalfRows(gpu, input.shape);
+    const normed = normedRows(model, input, layer.inputNorm, { halfRows });
+    return { normed, qkv: linearForward(gpu, "qkv", layer.qkv, normed.y, { halfRows }) };
+  }, ({ normed, qkv }) => [normed.y, normed.rstd, qkv]);
 }
 
 /**
@@ -151,15 +165,13 @@ function layerInterior<Attention extends { readonly output: Tensor }>(
     attended,
     input,
   );
-  const second = normedRows(model, middle, layer.postNorm);
-  const inner = gatedForward(
-    gpu,
-    "gate and up",
-    layer.gateUp,
-    second.y,
-    gateUp,
-    config.activation,
-  );
+  const { second, inner } = gpu.scope(() => {
+    const halfRows = roomForHalfRows(gpu, middle.shape);
+    const second = normedRows(model, middle, layer.postNorm, { halfRows });
+    const options = { kept: gateUp, activation: config.activation, halfRows };
+    const inner = gatedForward(gpu, "gate and up", layer.gateUp, second.y, options);
+    return { second, inner };
+  }, ({ second, inner }) => [second.y, second.rstd, inner]);
   return {
     input,
     inputRstd: first.rstd,

@@ -77,9 +77,10 @@ function adapted(
   label: string,
   x: Tensor,
   { adapter, scale }: Linear,
+  made: HalfRows | null,
 ): Pick<GemmOptions, "further" | "halfRows"> {
-  if (!adapter) return {};
-  const halfRows = halfRowsOf(gpu, x);
+  if (!adapter) return { halfRows: made };
+  const halfRows = made ?? halfRowsOf(gpu, x);
   const inner = adapterInner(gpu, label, x, adapter, scale * adapter.scale, halfRows);
   const { b, projections } = adapter;
   return { further: { inner, further: b.weight, projections }, halfRows };
@@ -89,6 +90,8 @@ function adapted(
  * y = scale · (x·Wᵀ + bias) + residual + scale · adapter.
  *
  * @param x [T, I]
+ * @param residual [T, O]
+ * @param halfRows of x, where what made it has made them
  * @returns [T, O]
  */
 export function linearForward(
@@ -96,10 +99,10 @@ export function linearForward(
   label: string,
   linear: Linear,
   x: Tensor,
-  residual?: Tensor,
+  options: { readonly residual?: Tensor; readonly halfRows?: HalfRows | null } = {},
 ): Tensor {
   const y = gpu.tensor([x.shape[0], linear.weight.weight.shape[0]], "f32", label);
-  linearInto(gpu, label, linear, x, y, residual);
+  linearInto(gpu, label, linear, x, y, options);
   return y;
 }
 
@@ -110,7 +113,10 @@ function linearInto(
   linear: Linear,
   x: Tensor,
   y: Tensor,
-  residual?: Tensor,
+  { residual, halfRows = null }: {
+    readonly residual?: Tensor;
+    readonly halfRows?: HalfRows | null;
+  },
 ): void {
   const { weight, bias, scale, adapter } = linear;
   const options = {
@@ -121,9 +127,10 @@ function linearInto(
   };
   gpu.scope(() => {
     if (!adapter || isJoined(gpu, x)) {
-      gemm(gpu, "nt", x, weight.weight, y, { ...options, ...adapted(gpu, label, x, linear) });
+      const terms = adapted(gpu, label, x, linear, halfRows);
+      gemm(gpu, "nt", x, weight.weight, y, { ...options, ...terms });
     } else {
-      gemm(gpu, "nt", x, weight.weight, y, options);
+      gemm(gpu, "nt", x, weight.weight, y, { ...options, halfRows });
       addAdapter(gpu, label, x, adapter, scale, y);
     }
   });
@@ -134,6 +141,7 @@ function linearInto(
  *
  * @param x [T, I]
  * @param kept [T, 2 · O] receives gate and up; null when nobody asks for them
+ * @param halfRows of x, where what made it has made them
  * @returns [T, O]
  */
 export function gatedForward(
@@ -141,8 +149,11 @@ export function gatedForward(
   label: string,
   linear: Linear,
   x: Tensor,
-  kept: Tensor | null,
-  activation: Activation,
+  { kept, activation, halfRows = null }: {
+    readonly kept: Tensor | null;
+    readonly activation: Activation;
+    readonly halfRows?: HalfRows | null;
+  },
 ): Tensor {
   const { weight: { weight }, bias, adapter } = linear;
   const [T] = x.shape;
@@ -152,12 +163,12 @@ export function gatedForward(
   if (!isGated) {
     gpu.scope(() => {
       const gateUp = kept ?? gpu.tensor([T, weight.shape[0]], "f32", label);
-      linearInto(gpu, label, linear, x, gateUp);
+      linearInto(gpu, label, linear, x, gateUp, { halfRows });
       swigluForward(gpu, gateUp, inner, activation);
     });
   } else {
     gpu.scope(() => {
-      const options = adapted(gpu, label, x, linear);
+      const options = adapted(gpu, label, x, linear, halfRows);
       gemm(gpu, "nt", x, weight, inner, { label, gated: { kept, activation }, ...options });
     });
   }

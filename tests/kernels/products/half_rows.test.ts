@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { fromStorage } from "../../../src/model/decoder/half_precision.ts";
-import { halfRows } from "../../../src/kernels/products/half_rows.ts";
+import { halfRows, roomForHalfRows } from "../../../src/kernels/products/half_rows.ts";
+import { rmsnormForward } from "../../../src/kernels/layers/rmsnorm.ts";
 import { randomFloats } from "../harness.ts";
 import { onMatrixUnits } from "../on_matrix_units.ts";
 
@@ -54,5 +55,43 @@ onMatrixUnits(
       }
     });
     gpu.release(a, halves, scales);
+  },
+);
+
+onMatrixUnits(
+  "matrix units: a norm writes the half rows of what it makes as their own launch does",
+  ["f16", "f16-pair"],
+  async (gpu) => {
+    for (const lanes of [1, 64] as const) {
+      for (const [rows, columns] of [[130, 100], [137, 256]]) {
+        for (const fromOne of [false, true]) {
+          using steps = gpu.steps();
+          const made = steps.run(() => {
+            // Rows of very different sizes, whose weights keep them so; one is 0.
+            const x = gpu.from(randomFloats(rows * columns, 1), [rows, columns]);
+            const residual = gpu.from(
+              randomFloats(rows * columns, 2).map((value, i) =>
+                value * 2 ** (Math.floor(i / columns) % 29)
+              ),
+              [rows, columns],
+            );
+            const weight = gpu.from(randomFloats(columns, 3), [columns]);
+            const y = gpu.tensor([rows, columns]), rstd = gpu.tensor([rows]);
+            const own = roomForHalfRows(gpu, y.shape);
+            assert.ok(own);
+            rmsnormForward(gpu, x, weight, y, rstd, 1e-6, {
+              ...{ lanes, fromOne, residual, halfRows: own },
+            });
+            const other = halfRows(gpu, y, { rows, first: 0, columns });
+            return [own.scales, other.scales, own.halves, other.halves];
+          });
+          const [scales, otherScales, halves, otherHalves] = await gpu.readAll(made);
+          assert.deepEqual(scales, otherScales);
+          // Rows that only fill the last matrix up hold anything.
+          const count = halves.length / Math.ceil(rows / 8) / 8 * rows;
+          assert.deepEqual(halves.subarray(0, count), otherHalves.subarray(0, count));
+        }
+      }
+    }
   },
 );

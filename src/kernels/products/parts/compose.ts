@@ -1,6 +1,5 @@
 import { compose } from "../../parts/compose.ts";
 import type { Parts } from "../../../gpu/wgsl.ts";
-import f16_parts from "./f16_parts.wgsl" with { type: "text" };
 import gemm_bindings from "./gemm_bindings.wgsl" with { type: "text" };
 import gemm_finish_vector from "./gemm_finish_vector.wgsl" with { type: "text" };
 import gemm_further from "./gemm_further.wgsl" with { type: "text" };
@@ -12,10 +11,8 @@ import gemm_start from "./gemm_start.wgsl" with { type: "text" };
 import gemm_start_vector from "./gemm_start_vector.wgsl" with { type: "text" };
 import gemm_write from "./gemm_write.wgsl" with { type: "text" };
 import gemm_write_vector from "./gemm_write_vector.wgsl" with { type: "text" };
-import scale_of_largest from "./scale_of_largest.wgsl" with { type: "text" };
 
 const own: Parts = {
-  f16_parts,
   gemm_bindings,
   gemm_finish_vector,
   gemm_further,
@@ -27,7 +24,6 @@ const own: Parts = {
   gemm_start_vector,
   gemm_write,
   gemm_write_vector,
-  scale_of_largest,
 };
 
 /** A kernel of matrix products with the parts it includes. */
