@@ -3,7 +3,7 @@ import type { Tensor } from "../../gpu/tensor.ts";
 import { pieceBytes, writePiece } from "../../gpu/tensor_pieces.ts";
 import { toStorage } from "../../model/decoder/half_precision.ts";
 import type { Model } from "../../model/decoder/model.ts";
-import type { SliceMoments } from "../../model/decoder/moments.ts";
+import type { SliceState } from "../../model/decoder/adamw_state.ts";
 import type { Optimizer } from "../../model/decoder/optimizer.ts";
 import type { PieceReceiver, TensorEntry, TensorStream } from "../../model/weights/safetensors.ts";
 
@@ -39,19 +39,19 @@ interface StateTensor {
  */
 function stateOf({ model, optimizer }: ModelInTraining): Map<string, StateTensor> {
   const state = new Map<string, StateTensor>();
-  const momentSlices = (tensor: number, which: keyof SliceMoments) =>
+  const slicesOf = (tensor: number, which: keyof SliceState) =>
     optimizer.slices.filter((slice) => slice.tensor === tensor).map((slice) => {
       const { first, end, owner: source } = slice;
-      return { first, end, source, values: optimizer.moments.of(slice)?.[which] ?? null };
+      return { first, end, source, values: optimizer.state.of(slice)?.[which] ?? null };
     });
   model.trainable?.weights.forEach((values, tensor) => {
     const { size } = values;
     const weights = values.dtype === "f32"
       ? { size, slices: [{ first: 0, end: size, source: 0, values }] }
-      : { size, slices: momentSlices(tensor, "master"), rounded: values };
+      : { size, slices: slicesOf(tensor, "master"), rounded: values };
     state.set(`weights.${tensor}`, weights);
-    state.set(`first_moments.${tensor}`, { size, slices: momentSlices(tensor, "first") });
-    state.set(`second_moments.${tensor}`, { size, slices: momentSlices(tensor, "second") });
+    state.set(`first_moments.${tensor}`, { size, slices: slicesOf(tensor, "first") });
+    state.set(`second_moments.${tensor}`, { size, slices: slicesOf(tensor, "second") });
   });
   return state;
 }

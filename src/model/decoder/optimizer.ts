@@ -2,7 +2,7 @@ import type { Tensor } from "../../gpu/tensor.ts";
 import { adamw } from "../../kernels/optimizer/adamw.ts";
 import { unpackHalves } from "../../kernels/products/unpack.ts";
 import type { Model } from "./model.ts";
-import { Moments } from "./moments.ts";
+import { AdamwState } from "./adamw_state.ts";
 import type { Parameters } from "./parameters.ts";
 import { SharedNorm } from "./shared_norm.ts";
 import { cutIntoSlices, type Slice, type SliceExchange, sliceOf } from "./slices.ts";
@@ -39,7 +39,7 @@ export class Optimizer {
   readonly gradients: readonly Tensor[];
   /** Slices of weights, gradients and moments alike. */
   readonly slices: readonly Slice[];
-  readonly moments: Moments;
+  readonly state: AdamwState;
   readonly #parameters: Parameters;
   readonly #norm: SharedNorm;
   /** Whether an update has begun and not come to its end. */
@@ -54,11 +54,11 @@ export class Optimizer {
     this.#parameters = trainable;
     this.gradients = trainable.gradients;
     this.slices = cutIntoSlices(this.gradients.map(({ size }) => size), exchange.size);
-    this.moments = new Moments(gpu, this.ownSlices, trainable.weights);
+    this.state = new AdamwState(gpu, this.ownSlices, trainable.weights);
     this.#norm = new SharedNorm(gpu, this.slices, exchange);
     this.#weightsVersion = trainable.version;
     for (const slice of this.ownSlices) {
-      const master = this.moments.of(slice)?.master;
+      const master = this.state.of(slice)?.master;
       if (master) unpackHalves(gpu, sliceOf(trainable.weights, slice), master);
     }
   }
@@ -104,7 +104,7 @@ export class Optimizer {
   #updateOwn({ learningRate, betas: [beta1, beta2], epsilon, weightDecay }: AdamwNumbers): void {
     const step = this.step + 1;
     for (const slice of this.ownSlices) {
-      const moments = this.moments.of(slice);
+      const moments = this.state.of(slice);
       if (!moments) throw new Error("a slice of this process has no moments");
       const weights = sliceOf(this.#parameters.weights, slice);
       adamw(this.model.gpu, {
@@ -129,7 +129,7 @@ export class Optimizer {
 
   /** @throws Error when weights were written to whose masters are others by now */
   #expectOwnMasters(): void {
-    if (this.moments.masters.length > 0 && this.#weightsVersion !== this.#parameters.version) {
+    if (this.state.masters.length > 0 && this.#weightsVersion !== this.#parameters.version) {
       throw new Error("weights in 16 bits were changed, and their masters were not");
     }
   }
@@ -141,7 +141,7 @@ export class Optimizer {
 
   /** Returns the GPU memory of what the optimizer itself allocated. */
   release(): void {
-    this.moments.release();
+    this.state.release();
     this.#norm.release();
   }
 }

@@ -3,7 +3,7 @@ import type { Tensor } from "../../gpu/tensor.ts";
 import type { Slice } from "./slices.ts";
 
 /** What AdamW keeps of one slice, f32. */
-export interface SliceMoments {
+export interface SliceState {
   readonly first: Tensor;
   readonly second: Tensor;
   /** The weights themselves, where the model reads them rounded to 16 bits; else null. */
@@ -11,12 +11,12 @@ export interface SliceMoments {
 }
 
 /** AdamW's moments, and masters, of the slices that a process owns; those of the others take no memory here. */
-export class Moments {
+export class AdamwState {
   /** Flat tensors that hold all moments. */
   readonly tensors: readonly Tensor[];
   /** Flat tensors that hold all masters. */
   readonly masters: readonly Tensor[];
-  readonly #of = new Map<Slice, SliceMoments>();
+  readonly #of = new Map<Slice, SliceState>();
 
   /**
    * @param own slices, in ascending order
@@ -49,7 +49,7 @@ export class Moments {
   }
 
   /** Undefined for a slice that another process owns. */
-  of(slice: Slice): SliceMoments | undefined {
+  of(slice: Slice): SliceState | undefined {
     return this.#of.get(slice);
   }
 
