@@ -7,6 +7,7 @@ import type { Command } from "commander";
 import { addExamples } from "../examples.ts";
 import { Interrupt } from "../interrupt.ts";
 import { parseCount } from "../run_options.ts";
+import { driverThreads } from "../driver_threads.ts";
 import { type JobResult, Lanes, type TestJob } from "./lanes.ts";
 import { findTestFiles } from "./test_files.ts";
 import { readTestFailures, readTestSummary } from "./test_summary.ts";
@@ -87,11 +88,9 @@ function jobsOf(files: readonly string[], { filter, failFast }: TestOptions): Te
   ];
 }
 
-/** Mesa's software driver would take all cores for each process. */
 function environmentOf(lanes: number, { allEngines }: TestOptions): Record<string, string> {
-  const threads = Math.max(1, Math.floor(navigator.hardwareConcurrency / lanes));
   return {
-    LP_NUM_THREADS: Deno.env.get("LP_NUM_THREADS") ?? `${threads}`,
+    ...driverThreads(lanes),
     ...(allEngines ? { TANGO_TEST_ENGINES: "all" } : {}),
     ...(Deno.stdout.isTerminal() ? { FORCE_COLOR: "1" } : {}),
   };

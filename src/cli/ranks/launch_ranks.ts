@@ -1,3 +1,4 @@
+import { driverThreads } from "../driver_threads.ts";
 import { fileURLToPath } from "node:url";
 import { Failure } from "../../base/failure.ts";
 import { UserError } from "../../base/user_error.ts";
@@ -38,7 +39,11 @@ export async function launchRanks(ranks: number): Promise<number> {
   const { command, args, env } = startCommand(mpiexec, ranks, program);
   const launcher = new Deno.Command(command, {
     args,
-    env: { ...env, ...noted({ socket: watch.socket, terminal: terminalSize() }) },
+    env: {
+      ...env,
+      ...driverThreads(ranks),
+      ...noted({ socket: watch.socket, terminal: terminalSize() }),
+    },
     clearEnv: true,
     stdin: "null",
     stdout: "piped",
