@@ -77,6 +77,7 @@ export const makeLinearLogprob: MakeBenchmark = (bench, { size }, variant) => {
       output,
       gLogProb.tensor,
       gEntropy.tensor,
+      null,
     );
   let dHidden = bench.gpu.zeros([rows, width]);
   bench.onRelease(() => gpu.release(dHidden));

@@ -67,7 +67,7 @@ async function saveAndGoOn(gpu: Gpu, kind: Kind): Promise<void> {
 
 onEveryGpu("each rank has the moments of its own slices alone", async (gpu) => {
   const moments = ({ optimizer }: Trainer) =>
-    optimizer.state.tensors.reduce((sum, { size }) => sum + size, 0);
+    optimizer.state.moments.reduce((sum, { size }) => sum + size, 0);
   const whole = await withTraining(gpu, {}, training, (trainer) => {
     const parameters = trainer.optimizer.gradients.reduce((sum, { size }) => sum + size, 0);
     assert.equal(moments(trainer), 2 * parameters);

@@ -77,5 +77,5 @@ export function adamwNumbers(
 /** Forgets all updates: the next one is the first again. */
 export function forgetUpdates({ gpu }: Model, optimizer: Optimizer): void {
   optimizer.step = 0;
-  for (const moments of optimizer.state.tensors) gpu.clear(moments);
+  for (const moments of optimizer.state.moments) gpu.clear(moments);
 }

@@ -1,8 +1,8 @@
-import { driverThreads } from "../driver_threads.ts";
 import { fileURLToPath } from "node:url";
 import { Failure } from "../../base/failure.ts";
 import { UserError } from "../../base/user_error.ts";
 import { causes, LAST_WORDS, lastWords } from "../../distributed/watch/last_words.ts";
+import { driverThreads } from "../driver_threads.ts";
 import { Interrupt, INTERRUPTED_EXIT_CODE } from "../interrupt.ts";
 import { LostReader, writeToReader } from "../lost_reader.ts";
 import { EXIT } from "../program.ts";

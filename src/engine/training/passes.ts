@@ -3,7 +3,7 @@
 import type { Tensor } from "../../gpu/tensor.ts";
 import type { TableTile } from "../../kernels/layers/embedding.ts";
 import { gatherRows, scatterRows } from "../../kernels/layers/gather_rows.ts";
-import { type TokenRuns, tokenRuns } from "../../kernels/products/token_runs.ts";
+import { tokenRuns } from "../../kernels/products/token_runs.ts";
 import { backward } from "../../model/decoder/backward.ts";
 import { forwardForTraining, forwardOnly } from "../../model/decoder/forward.ts";
 import { headBackward, headForward, type HeadOutput } from "../../model/decoder/head.ts";
@@ -21,8 +21,11 @@ export interface PassInput {
   readonly rows: Tensor;
   /** u32 [R] what they predict */
   readonly targets: Tensor;
-  /** Prompts and what follows them, and what each sequence predicts; null where sums over tokens are chains. */
-  readonly runs: { readonly tokens: TokenRuns | null; readonly predictions: TokenRuns | null };
+  /** Where prompts begin and what follows them, and in `rows` what each sequence predicts. */
+  readonly runStarts: {
+    readonly tokens: readonly number[];
+    readonly predictions: readonly number[];
+  };
 }
 
 /**
@@ -54,10 +57,7 @@ export function packPass(gpu: Gpu, groups: readonly (readonly TrainingSequence[]
   const { rows, targets, starts } = predictingRows(sequences, batch.sequenceEnds);
   return {
     batch,
-    runs: {
-      tokens: tokenRuns(gpu, runStarts(groups, batch.sequenceEnds), batch.size),
-      predictions: tokenRuns(gpu, starts, rows.length),
-    },
+    runStarts: { tokens: runStarts(groups, batch.sequenceEnds), predictions: starts },
     rows: gpu.from(rows, [rows.length], "u32", "predicting rows"),
     targets: gpu.from(targets, [rows.length], "u32", "targets"),
   };
@@ -109,7 +109,10 @@ export function* gradientPass(
 ): Generator<number, { head: HeadOutput; gradient: LossGradient }> {
   model.expectLive();
   const { gpu } = model;
-  const { batch, rows, targets, runs } = input;
+  const { batch, rows, targets, runStarts } = input;
+  // Gradients of adapters are chains everywhere.
+  const runsFrom = (starts: readonly number[], count: number) =>
+    model.adapter ? null : tokenRuns(gpu, starts, count);
   const activations = forwardForTraining(model, batch, gradientCheckpointing);
   const { gathered, head } = predict(model, activations.hidden, input, inverseTemperature, {
     forGradient: true,
@@ -123,10 +126,11 @@ export function* gradientPass(
     head,
     gradient.logProbs,
     gradient.entropies,
-    runs.predictions,
+    runsFrom(runStarts.predictions, rows.size),
   );
   const dHidden = gpu.zeros(activations.hidden.shape, "f32", "hidden gradient");
   scatterRows(gpu, dGathered, rows, dHidden);
-  yield* backward(model, batch, activations, dHidden, embeddingTiles, runs.tokens);
+  const runs = runsFrom(runStarts.tokens, batch.size);
+  yield* backward(model, batch, activations, dHidden, runs, embeddingTiles);
   return { head, gradient };
 }

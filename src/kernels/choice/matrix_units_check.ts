@@ -4,7 +4,6 @@ import type { Gpu } from "../../gpu/gpu.ts";
 import { RandomStream } from "../../random/philox.ts";
 import { gemm, type GemmLayout } from "../products/gemm.ts";
 import { faultInBits } from "./same_bits.ts";
-import { faultInTokenSums } from "./token_sums_check.ts";
 import { repeated, trialNumbers } from "./trial_numbers.ts";
 
 /** Columns that no tile divides, and a depth that blocks of weights divide. */
@@ -72,7 +71,7 @@ async function faultInNumbers(gpu: Gpu): Promise<string | null> {
       if (fault !== null) return `${fault}, weights in ${type}`;
     }
   }
-  return await faultInBits(gpu) ?? await faultInTokenSums(gpu);
+  return await faultInBits(gpu);
 }
 
 /** Where the second factor has the k-th term of a column. */

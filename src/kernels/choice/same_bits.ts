@@ -7,6 +7,7 @@ import { attentionDecode } from "../attention/attention_decode.ts";
 import { attendedRows, attentionSegments } from "../attention/attention_segments.ts";
 import { type AttentionShape, pageTokens } from "../attention/attention_shape.ts";
 import { gemm } from "../products/gemm.ts";
+import { faultInTokenSums } from "./token_sums_check.ts";
 
 /** Rows of a batch, and which one is computed alone. */
 const rows = 37, chosen = 21;
@@ -31,7 +32,7 @@ export async function requireSameBits(gpu: Gpu): Promise<void> {
   );
 }
 
-/** What this device computes otherwise; null where it is nothing. */
+/** What this device computes otherwise; null where it is nothing. On matrix units gradients over tokens are looked at too. */
 export async function faultInBits(gpu: Gpu): Promise<string | null> {
   for (
     const [what, launch] of [["a matrix product", products], ["attention", attentions]] as const
@@ -43,7 +44,7 @@ export async function faultInBits(gpu: Gpu): Promise<string | null> {
       return `${what} has other bits for one row than for many`;
     }
   }
-  return null;
+  return await faultInTokenSums(gpu);
 }
 
 function numbers(gpu: Gpu, shape: readonly number[], seed: number): Tensor {

@@ -1,9 +1,10 @@
-/** Whether a device's matrix units sum gradients over tokens rightly: part of `faultOnMatrixUnits`. */
+/** Whether a device's matrix units sum gradients over tokens rightly: part of `requireSameBits`. */
 
 import type { Gpu } from "../../gpu/gpu.ts";
 import { RandomStream } from "../../random/philox.ts";
-import { tokenRuns } from "../products/token_runs.ts";
-import { weightGradient } from "../products/weight_gradient.ts";
+import { gemm } from "../products/gemm.ts";
+import { type GemmVariant, runsVariants } from "../products/gemm_variants.ts";
+import { largestOfRuns, tokenRuns } from "../products/token_runs.ts";
 
 /** Rows and columns that no tile divides. */
 const rows = 44, columns = 136;
@@ -35,24 +36,36 @@ export async function faultInTokenSums(gpu: Gpu): Promise<string | null> {
     a: drawn(tokens * rows, ofA),
     b: drawn(tokens * columns, ofB),
   }));
+  const tiles = runsVariants(gpu.tuning, rows, columns);
+  const first = tiles[0], last = tiles[tiles.length - 1];
+  const none = new Float32Array(rows * columns);
   for (const run of factors) {
-    const fault = faultInRun(run, await sums(gpu, [[run]]));
+    const fault = faultInRun(run, await sums(gpu, none, [[run]], first));
     if (fault !== null) return fault;
   }
-  const together = bitsOf(await sums(gpu, [factors]));
-  const oneByOne = bitsOf(await sums(gpu, factors.map((run) => [run])));
-  return together.every((bits, i) => bits === oneByOne[i])
+  const before = drawn(rows * columns, 1);
+  const zeros = { tokens: 20, a: new Float32Array(20 * rows), b: drawn(20 * columns, 1e3) };
+  const together = bitsOf(
+    await sums(gpu, before, [[factors[0], zeros, ...factors.slice(1)]], first),
+  );
+  const byOne = bitsOf(await sums(gpu, before, factors.map((run) => [run]), last));
+  return together.every((bits, i) => bits === byOne[i])
     ? null
     : "a gradient summed over tokens has other bits in one launch than in several";
 }
 
 const bitsOf = ({ buffer }: Float32Array) => new Uint32Array(buffer);
 
-/** Gradients of weights [rows, columns], each launch adding those of some runs. */
-async function sums(gpu: Gpu, launches: readonly (readonly Factors[])[]): Promise<Float32Array> {
+/** Adds gradients to those of weights [rows, columns], each launch those of some runs. */
+async function sums(
+  gpu: Gpu,
+  before: Float32Array,
+  launches: readonly (readonly Factors[])[],
+  variant: GemmVariant,
+): Promise<Float32Array> {
   using steps = gpu.steps();
   const [gradient] = steps.run(() => {
-    const gradient = gpu.zeros([rows, columns]);
+    const gradient = gpu.from(before, [rows, columns]);
     for (const launch of launches) {
       const starts: number[] = [];
       let tokens = 0;
@@ -62,11 +75,19 @@ async function sums(gpu: Gpu, launches: readonly (readonly Factors[])[]): Promis
       }
       const joined = (key: "a" | "b", width: number) =>
         gpu.from(Float32Array.from(launch.flatMap((run) => [...run[key]])), [tokens, width]);
-      weightGradient(gpu, "matrix units", {
-        dy: joined("a", rows),
-        x: joined("b", columns),
-        runs: tokenRuns(gpu, starts, tokens),
-      }, gradient);
+      const a = joined("a", rows), b = joined("b", columns);
+      const runs = tokenRuns(gpu, starts, tokens);
+      gemm(gpu, "tn", a, b, gradient, {
+        label: "matrix units",
+        accumulate: true,
+        variant,
+        runs: runs && {
+          runs,
+          largestA: largestOfRuns(gpu, runs, [a]),
+          largestB: largestOfRuns(gpu, runs, [b]),
+          headroom: 0,
+        },
+      });
     }
     return [gradient];
   });

@@ -7,7 +7,8 @@
 //
 // All factors of a run are multiplied by the power of two that brings its largest element near the end of f16's range,
 // A's and B's by one each; where the next run has another one the sums, which the products of both scale, are
-// multiplied by their ratio. Scales lie between bounds that let neither overflow: so this rounds nothing.
+// multiplied by their ratio. Scales lie between bounds within which products and ratios are normal numbers, so that this
+// rounds nothing; sums from 2^52 on may become infinite. A run of zeros changes nothing.
 //
 // Subgroups, matrices and slabs as in gemm_matrix.wgsl.
 
@@ -69,6 +70,10 @@ fn exponentOfProducts(a: i32, b: i32) -> i32 {
   return select(a + b, 0, a == 128 || b == 128);
 }
 
+fn isEmpty(run: u32) -> bool {
+  return largestA[run] == 0u || largestB[run] == 0u;
+}
+
 fn resultAt(at: u32) -> vec4<f32> {
   return vec4<f32>(results[at], results[at + 1u], results[at + 2u], results[at + 3u]);
 }
@@ -94,7 +99,8 @@ fn main(
   let ownRow = place / $(SX)u * $(RM*MM)u;
   let ownColumn = place % $(SX)u * $(RN*MN)u;
   let own = place * $(MM*MN)u;
-  var exponent = exponentOfProducts(exponentA(slabs[0].z), exponentB(slabs[0].z));
+  // Of what the sums are scaled by.
+  var exponent = 0;
 
   // Each subgroup's matrices begin with what C holds, one after the other through its part of workgroup memory.
   //#for m 0 RM
@@ -108,7 +114,7 @@ fn main(
     if (subgroup < $(SX*SY)u && vector < $(MM*MN/4)u) {
       var value = vec4<f32>(0.0);
       if (row < params.rows && column < params.columns) {
-        value = load_c(params.firstC / 4u + row * strideC + column / 4u) * powerOfTwo(exponent);
+        value = load_c(params.firstC / 4u + row * strideC + column / 4u);
       }
       //#for e 0 4
       results[own + 4u * vector + $(e)u] = value[$e];
@@ -153,34 +159,37 @@ fn main(
   //#endfor
   for (var s = 0u; s < params.slabs; s++) {
     let tokens = slab.y;
+    let isSummed = !isEmpty(slab.z);
     let ofA = exponentA(slab.z);
     let ofB = exponentB(slab.z);
     let scaleA = powerOfTwo(ofA);
     let scaleB = powerOfTwo(ofB);
-    //#for n 0 VA
-    //#if n*SX*SY*SUBGROUP+SX*SY*SUBGROUP > SY*RM*MM*TK/4
-    if (itemA$n < $(SY*RM*MM*TK/4)u) {
-    //#else
-    {
-    //#endif
-      let halves = vec4<f16>(valueA$n * select(0.0, scaleA, tokenA$n < tokens));
-      //#for e 0 4
-      tileA[placeA$n + $(e)u * strideTile] = halves[$e];
+    if (isSummed) {
+      //#for n 0 VA
+      //#if n*SX*SY*SUBGROUP+SX*SY*SUBGROUP > SY*RM*MM*TK/4
+      if (itemA$n < $(SY*RM*MM*TK/4)u) {
+      //#else
+      {
+      //#endif
+        let halves = vec4<f16>(valueA$n * select(0.0, scaleA, tokenA$n < tokens));
+        //#for e 0 4
+        tileA[placeA$n + $(e)u * strideTile] = halves[$e];
+        //#endfor
+      }
+      //#endfor
+      //#for n 0 VB
+      //#if n*SX*SY*SUBGROUP+SX*SY*SUBGROUP > SX*RN*MN*TK/4
+      if (itemB$n < $(SX*RN*MN*TK/4)u) {
+      //#else
+      {
+      //#endif
+        let halves = vec4<f16>(valueB$n * select(0.0, scaleB, tokenB$n < tokens));
+        //#for e 0 4
+        tileB[placeB$n + $(e)u * strideTile] = halves[$e];
+        //#endfor
+      }
       //#endfor
     }
-    //#endfor
-    //#for n 0 VB
-    //#if n*SX*SY*SUBGROUP+SX*SY*SUBGROUP > SX*RN*MN*TK/4
-    if (itemB$n < $(SX*RN*MN*TK/4)u) {
-    //#else
-    {
-    //#endif
-      let halves = vec4<f16>(valueB$n * select(0.0, scaleB, tokenB$n < tokens));
-      //#for e 0 4
-      tileB[placeB$n + $(e)u * strideTile] = halves[$e];
-      //#endfor
-    }
-    //#endfor
     workgroupBarrier();
     // The next slab is on its way while matrices are multiplied; the last one comes twice.
     slab = slabs[min(s + 1u, params.slabs - 1u)];
@@ -190,27 +199,29 @@ fn main(
     //#for n 0 VB
     valueB$n = load_b((slab.x + min(tokenB$n, slab.y - 1u)) * strideB + sourceB$n);
     //#endfor
-    let ofProducts = exponentOfProducts(ofA, ofB);
-    if (ofProducts != exponent) {
-      let ratio = powerOfTwo(ofProducts - exponent);
-      exponent = ofProducts;
-      //#for i 0 RM*RN
-      sums$i = subgroupMatrixScalarMultiply(sums$i, ratio);
-      //#endfor
-    }
-    // Blocks of zeros behind the last token add nothing; looking out for them would take a branch each.
-    for (var t = 0u; t < $(TK)u; t += $(MK)u) {
-      //#for m 0 RM
-      let left$m = subgroupMatrixLoad<Left, row_major>(&tileA, (ownRow + $(m*MM)u) * strideTile + t, strideTile);
-      //#endfor
-      //#for n 0 RN
-      let right$n = subgroupMatrixLoad<Right, col_major>(&tileB, (ownColumn + $(n*MN)u) * strideTile + t, strideTile);
-      //#endfor
-      //#for m 0 RM
-      //#for n 0 RN
-      sums$(m*RN+n) = subgroupMatrixMultiplyAccumulate(left$m, right$n, sums$(m*RN+n));
-      //#endfor
-      //#endfor
+    if (isSummed) {
+      let ofProducts = exponentOfProducts(ofA, ofB);
+      if (ofProducts != exponent) {
+        let ratio = powerOfTwo(ofProducts - exponent);
+        exponent = ofProducts;
+        //#for i 0 RM*RN
+        sums$i = subgroupMatrixScalarMultiply(sums$i, ratio);
+        //#endfor
+      }
+      // Blocks of zeros behind the last token add nothing; looking out for them would take a branch each.
+      for (var t = 0u; t < $(TK)u; t += $(MK)u) {
+        //#for m 0 RM
+        let left$m = subgroupMatrixLoad<Left, row_major>(&tileA, (ownRow + $(m*MM)u) * strideTile + t, strideTile);
+        //#endfor
+        //#for n 0 RN
+        let right$n = subgroupMatrixLoad<Right, col_major>(&tileB, (ownColumn + $(n*MN)u) * strideTile + t, strideTile);
+        //#endfor
+        //#for m 0 RM
+        //#for n 0 RN
+        sums$(m*RN+n) = subgroupMatrixMultiplyAccumulate(left$m, right$n, sums$(m*RN+n));
+        //#endfor
+        //#endfor
+      }
     }
     workgroupBarrier();
   }

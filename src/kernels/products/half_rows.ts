@@ -125,11 +125,16 @@ export function halfRowsOf(gpu: Gpu, a: Tensor): HalfRows | null {
 /**
  * Room for the rows of A as products on matrix units take them, for what makes A to fill on its way.
  *
- * @returns null where each product makes them on its way, or needs none
+ * @returns null where each product makes them on its way, or needs none, or they are too many to make at once
  */
 export function roomForHalfRows(gpu: Gpu, [rows, depth]: readonly number[]): HalfRows | null {
-  return gpu.tuning.matrix && !isScanned(rows, depth) ? emptyHalfRows(gpu, rows, depth) : null;
+  const { tuning } = gpu;
+  if (!tuning.matrix || isScanned(rows, depth)) return null;
+  return bytesOfHalves(tuning, rows, depth) <= mostBytes ? emptyHalfRows(gpu, rows, depth) : null;
 }
+
+const bytesOfHalves = (tuning: Tuning, rows: number, depth: number) =>
+  2 * rows * termsOf(tuning, depth);
 
 /** Bytes of rows in f16 that a product makes at a time, at most: of a gradient by the vocabulary they are many. */
 const mostBytes = 2 ** 26;
@@ -140,7 +145,7 @@ export function launchesForHalves(
   { layout, rows, depth, options }: Pick<GemmProduct, "layout" | "rows" | "depth" | "options">,
 ): number {
   if (!tuning.matrix || layout === "tn" || options.halfRows) return 1;
-  return Math.ceil(2 * rows * termsOf(tuning, depth) / mostBytes);
+  return Math.ceil(bytesOfHalves(tuning, rows, depth) / mostBytes);
 }
 
 /**

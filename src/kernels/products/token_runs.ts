@@ -26,9 +26,13 @@ export interface TokenRuns {
  * @param starts where each begins, ascending from 0; those of no rows are left out
  * @param rows T
  * @returns null on devices whose sums over tokens are chains, which need none
+ * @throws Error when rows would belong to no run
  */
 export function tokenRuns(gpu: Gpu, starts: readonly number[], rows: number): TokenRuns | null {
   if (gpu.tuning.bits !== "mma") return null;
+  if (starts[0] !== 0 || starts.some((start, run) => start > (starts[run + 1] ?? rows))) {
+    throw new Error(`runs of ${rows} rows begin at ${starts}`);
+  }
   const begin = starts.filter((start, run) => start < (starts[run + 1] ?? rows));
   const runOfRow = new Uint32Array(rows);
   const slabs: number[] = [];

@@ -13,7 +13,7 @@ export interface SliceState {
 /** AdamW's moments, and masters, of the slices that a process owns; those of the others take no memory here. */
 export class AdamwState {
   /** Flat tensors that hold all moments. */
-  readonly tensors: readonly Tensor[];
+  readonly moments: readonly Tensor[];
   /** Flat tensors that hold all masters. */
   readonly masters: readonly Tensor[];
   readonly #of = new Map<Slice, SliceState>();
@@ -23,14 +23,14 @@ export class AdamwState {
    * @param weights the flat tensors that are cut into slices
    */
   constructor(private readonly gpu: Gpu, own: readonly Slice[], weights: readonly Tensor[]) {
-    const tensors: Tensor[] = [];
+    const moments: Tensor[] = [];
     const masters: Tensor[] = [];
     for (const [tensor, slices] of Map.groupBy(own, ({ tensor }) => tensor)) {
       const size = slices.reduce((sum, { first, end }) => sum + end - first, 0);
       const first = gpu.zeros([size], "f32", "first moments");
       const second = gpu.zeros([size], "f32", "second moments");
       const master = weights[tensor].dtype === "f32" ? null : gpu.zeros([size], "f32", "masters");
-      tensors.push(first, second);
+      moments.push(first, second);
       if (master) masters.push(master);
       let at = 0;
       for (const slice of slices) {
@@ -44,7 +44,7 @@ export class AdamwState {
         at += length;
       }
     }
-    this.tensors = tensors;
+    this.moments = moments;
     this.masters = masters;
   }
 
@@ -55,6 +55,6 @@ export class AdamwState {
 
   /** Returns the GPU memory. */
   release(): void {
-    this.gpu.release(...this.tensors, ...this.masters);
+    this.gpu.release(...this.moments, ...this.masters);
   }
 }

@@ -164,8 +164,8 @@ export function embeddingGradient({ embedding }: Model): TableTile[] {
  * scope.
  *
  * @param dHidden [T, C] gradient of `made.hidden`
- * @param tiles what the embedding's gradient is added to
  * @param runs of the batch's tokens, where the device sums over them on matrix units
+ * @param tiles what the embedding's gradient is added to
  * @yields each layer's index, once the gradients of its parameters and of those above are recorded
  */
 export function* backward(
@@ -173,8 +173,8 @@ export function* backward(
   batch: PackedBatch,
   made: ModelActivations,
   dHidden: Tensor,
+  runs: TokenRuns | null,
   tiles: readonly TableTile[] = embeddingGradient(model),
-  runs: TokenRuns | null = null,
 ): Generator<number, void> {
   const { gpu, config: { scales, norms } } = model;
   let dx = gpu.tensor(made.last.shape, "f32", "residual gradient");

@@ -1,3 +1,4 @@
+import type { Gpu } from "../../gpu/gpu.ts";
 import type { Tensor } from "../../gpu/tensor.ts";
 import { capInPlace } from "../../kernels/layers/cap.ts";
 import { gemm } from "../../kernels/products/gemm.ts";
@@ -8,8 +9,7 @@ import {
   logSoftmaxState,
   vocabularyBlock,
 } from "../../kernels/losses/log_softmax.ts";
-import type { TokenRuns } from "../../kernels/products/token_runs.ts";
-import { weightGradient } from "../../kernels/products/weight_gradient.ts";
+import { largestOfRuns, type TokenRuns } from "../../kernels/products/token_runs.ts";
 import type { Model } from "./model.ts";
 import type { TableTileParameter } from "./parameters.ts";
 
@@ -44,10 +44,19 @@ interface Chunk {
   readonly stride: number;
 }
 
+/**
+ * Columns of which matrix units sum the gradient of `hidden` at a time; null where sums are chains, which go on from
+ * chunk to chunk. Each block has row scales of its own, so that blocks may not depend on the number of rows.
+ */
+function gradientBlock({ tuning }: Gpu): number | null {
+  return tuning.matrix ? 2 * vocabularyBlock : null;
+}
+
 /** Cuts V columns so that [R, chunk] logits stay small; the results do not depend on the cut. */
-function chunks({ head }: Model, rows: number): Chunk[] {
-  const affordable = Math.floor(chunkBytes / (4 * rows) / vocabularyBlock) * vocabularyBlock;
-  const width = Math.max(vocabularyBlock, affordable);
+function chunks({ gpu, head }: Model, rows: number): Chunk[] {
+  const unit = gradientBlock(gpu) ?? vocabularyBlock;
+  const affordable = Math.floor(chunkBytes / (4 * rows) / unit) * unit;
+  const width = Math.max(unit, affordable);
   const result: Chunk[] = [];
   for (const tile of head) {
     const end = tile.firstRow + tile.weight.shape[0];
@@ -152,15 +161,19 @@ export function headBackward(
   { logSumExp, entropy, logits: kept }: HeadOutput,
   logProbGradient: Tensor,
   entropyGradient: Tensor,
-  runs: TokenRuns | null = null,
+  runs: TokenRuns | null,
 ): Tensor {
-  const { gpu } = model;
+  const { gpu, head } = model;
   const [rows, width] = hidden.shape;
   const dHidden = gpu.zeros([rows, width], "f32", "hidden gradient");
   // A bound in place of the largest of each chunk, whose columns depend on the number of rows: of a logit's gradient
   // p - 1 or p is multiplied by the log-prob's, and p · (log p + H), less than 14, by the entropy's.
-  const headroom = 4 + Math.max(0, Math.ceil(Math.log2(inverseTemperature)));
-  const bound = { tensors: [logProbGradient, entropyGradient], headroom };
+  const factors = runs && head.some(({ gradient }) => gradient) && {
+    runs,
+    largestA: largestOfRuns(gpu, runs, [logProbGradient, entropyGradient]),
+    largestB: largestOfRuns(gpu, runs, [hidden]),
+    headroom: 4 + Math.max(0, Math.ceil(Math.log2(inverseTemperature))),
+  };
   chunks(model, rows).forEach((chunk, i) => {
     gpu.scope(() => {
       const logits = kept?.[i] ?? chunkLogits(model, hidden, chunk);
@@ -169,15 +182,24 @@ export function headBackward(
         inverseTemperature,
         cap: model.config.caps.logits,
       });
-      gemm(gpu, "nn", logits, chunkOf(chunk.tile.weight, chunk), dHidden, {
-        label: "head input gradient",
-        accumulate: true,
-        depth: chunk.columns,
-      });
+      const block = gradientBlock(gpu) ?? chunk.columns;
+      for (let first = 0; first < chunk.columns; first += block) {
+        const columns = Math.min(block, chunk.columns - first);
+        const part = { ...chunk, firstColumn: chunk.firstColumn + first, columns };
+        gemm(gpu, "nn", logits, chunkOf(chunk.tile.weight, part), dHidden, {
+          label: "head input gradient",
+          accumulate: true,
+          depth: columns,
+          firstColumnOfA: first,
+        });
+      }
       const { gradient } = chunk.tile;
       if (gradient) {
-        const factors = { dy: logits, x: hidden, runs, bound };
-        weightGradient(gpu, "head", factors, chunkOf(gradient, chunk));
+        gemm(gpu, "tn", logits, hidden, chunkOf(gradient, chunk), {
+          label: "head weight gradient",
+          accumulate: true,
+          runs: factors || null,
+        });
       }
       gpu.release(logits);
     });

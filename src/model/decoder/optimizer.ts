@@ -104,16 +104,14 @@ export class Optimizer {
   #updateOwn({ learningRate, betas: [beta1, beta2], epsilon, weightDecay }: AdamwNumbers): void {
     const step = this.step + 1;
     for (const slice of this.ownSlices) {
-      const moments = this.state.of(slice);
-      if (!moments) throw new Error("a slice of this process has no moments");
+      const own = this.state.of(slice);
+      if (!own) throw new Error("a slice of this process has no moments");
       const weights = sliceOf(this.#parameters.weights, slice);
       adamw(this.model.gpu, {
-        ...(moments.master
-          ? { parameters: moments.master, rounded: weights }
-          : { parameters: weights }),
+        ...(own.master ? { parameters: own.master, rounded: weights } : { parameters: weights }),
         gradients: sliceOf(this.gradients, slice),
-        firstMoment: moments.first,
-        secondMoment: moments.second,
+        firstMoment: own.first,
+        secondMoment: own.second,
         clipScale: this.#norm.clipScale,
       }, {
         learningRate,

@@ -58,8 +58,8 @@ export function residentUses(
     addParameters(`weights of the ${name}`, model.parameters, model.rotations.tables);
     if (model.adapter) addParameters(`adapter of the ${name}`, model.adapter.parameters);
     if (trainer) {
-      const { tensors, masters } = trainer.optimizer.state;
-      add(`optimizer moments of the ${name}`, tensors);
+      const { moments, masters } = trainer.optimizer.state;
+      add(`optimizer moments of the ${name}`, moments);
       add(`f32 masters of the ${name}`, masters);
     }
     if (reference) {

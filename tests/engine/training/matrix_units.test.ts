@@ -5,7 +5,14 @@ import type { SampledSequence } from "../../../src/engine/training/losses.ts";
 import type { Gpu } from "../../../src/gpu/gpu.ts";
 import { gpuOf } from "../../kernels/harness.ts";
 import { onMatrixUnits } from "../../kernels/on_matrix_units.ts";
-import { batches, clippedLoss, type Kind, tiedKind, withTraining } from "./small_training.ts";
+import {
+  batches,
+  clippedLoss,
+  type Kind,
+  tiedKind,
+  type Training,
+  withTraining,
+} from "./small_training.ts";
 
 /** Without an entropy bonus some sequences add nothing. */
 const loss = { ...clippedLoss, entropyCoefficient: 0 };
@@ -18,11 +25,7 @@ const batch: readonly SampledSequence[] = batches[0].map((sequence, s) => ({
 function gradientOf(
   gpu: Gpu,
   kind: Kind,
-  { leavesOutIdle = false, ...training }: {
-    readonly shards: number;
-    readonly microBatchTokens: number;
-    readonly leavesOutIdle?: boolean;
-  },
+  { leavesOutIdle = false, ...training }: Training & { readonly leavesOutIdle?: boolean },
 ): Promise<Float32Array[]> {
   return withTraining(gpu, kind, training, async (trainer) => {
     await trainer.forwardBackward(batch, loss, 1, { leavesOutIdle });
@@ -41,14 +44,21 @@ for (const [name, kind, shards] of kinds) {
     `matrix units: a gradient has the same bits in one pass and in several, and without idle sequences: ${name}`,
     ["f16"],
     async (gpu) => {
-      const whole = await gradientOf(gpu, kind, { shards, microBatchTokens: 4096 });
-      for (const microBatchTokens of [1, 60, 4096]) {
-        for (const leavesOutIdle of [false, true]) {
-          const cut = await gradientOf(gpu, kind, { shards, microBatchTokens, leavesOutIdle });
-          // Zeros are added with either sign.
-          const signless = (all: Float32Array[]) => all.map((part) => part.map((x) => x + 0));
-          const what = `passes of ${microBatchTokens}, idle left out: ${leavesOutIdle}`;
-          assert.deepEqual(signless(cut), signless(whole), what);
+      for (const sharePrompts of [true, 2, false]) {
+        const training = { shards, sharePrompts };
+        const whole = await gradientOf(gpu, kind, { ...training, microBatchTokens: 4096 });
+        for (const microBatchTokens of [1, 60, 4096]) {
+          for (const leavesOutIdle of [false, true]) {
+            const cut = await gradientOf(gpu, kind, {
+              ...{ ...training, microBatchTokens, leavesOutIdle },
+              gradientCheckpointing: leavesOutIdle,
+            });
+            // Zeros are added with either sign.
+            const signless = (all: Float32Array[]) => all.map((part) => part.map((x) => x + 0));
+            const what =
+              `prompts shared: ${sharePrompts}, passes of ${microBatchTokens}, idle left out: ${leavesOutIdle}`;
+            assert.deepEqual(signless(cut), signless(whole), what);
+          }
         }
       }
     },

@@ -97,19 +97,21 @@ export interface Training {
   readonly microBatchTokens: number;
   readonly shards: number;
   readonly reducer?: Reducer;
+  readonly sharePrompts?: boolean | number;
+  readonly gradientCheckpointing?: boolean;
 }
 
 /** Opens a trainer with its model, runs `body`, and returns their memory. */
 export async function withTraining<Result>(
   gpu: Gpu,
   kind: Kind,
-  { microBatchTokens, shards, reducer }: Training,
+  { reducer, sharePrompts = true, gradientCheckpointing = false, ...cut }: Training,
   body: (trainer: Trainer) => Promise<Result>,
 ): Promise<Result> {
   const { model, release } = modelOf(gpu, kind);
   let trainer: Trainer | null = null;
   try {
-    const options = { gradientCheckpointing: false, sharePrompts: true, microBatchTokens, shards };
+    const options = { gradientCheckpointing, sharePrompts, ...cut };
     trainer = new Trainer(model, options, reducer);
     return await body(trainer);
   } finally {

@@ -151,8 +151,17 @@ async function pass(gpu: Gpu): Promise<Float32Array[]> {
     const made = forwardForTraining(model, batch);
     const head = headForward(model, made.hidden, batch.tokens, 1);
     const gradient = gpu.from(randomFloats(batch.size, 3), [batch.size]);
-    const dHidden = headBackward(model, made.hidden, batch.tokens, 1, head, gradient, gradient);
-    Array.from(backward(model, batch, made, dHidden));
+    const dHidden = headBackward(
+      model,
+      made.hidden,
+      batch.tokens,
+      1,
+      head,
+      gradient,
+      gradient,
+      null,
+    );
+    Array.from(backward(model, batch, made, dHidden, null));
     return [head.logProbs, head.entropy];
   }, (kept) => kept);
   const arrays = await gpu.readAll([...results, ...model.trainable?.gradients ?? []]);

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import type { Gpu } from "../../../src/gpu/gpu.ts";
 import { gemm } from "../../../src/kernels/products/gemm.ts";
 import { runsVariants } from "../../../src/kernels/products/gemm_variants.ts";
+import { slabTerms } from "../../../src/kernels/products/half_rows.ts";
 import { largestOfRuns, tokenRuns } from "../../../src/kernels/products/token_runs.ts";
 import { weightGradient } from "../../../src/kernels/products/weight_gradient.ts";
 import { randomFloats } from "../harness.ts";
@@ -122,6 +123,9 @@ onMatrixUnits(
   "matrix units: a matrix instruction takes tokens of one run alone, and each token once",
   ["f16"],
   async (gpu) => {
+    for (const wrong of [[1], [0, 9, 5], [0, tokens + 1], []]) {
+      assert.throws(() => tokenRuns(gpu, wrong, tokens), /runs of 140 rows begin at/);
+    }
     using steps = gpu.steps();
     const runs = steps.run(() => {
       const made = tokenRuns(gpu, [...starts, tokens], tokens);
@@ -133,9 +137,9 @@ onMatrixUnits(
     for (let s = 0; s < slabs.length; s += 4) {
       const [first, count, run] = slabs.subarray(s, s + 3);
       assert.equal(first, next);
-      assert.ok(count > 0 && count <= 32);
+      assert.ok(count > 0 && count <= slabTerms(gpu.tuning));
       // A slab begins with its run, or a whole number of slabs after its beginning.
-      assert.equal((first - starts[run]) % 32, 0);
+      assert.equal((first - starts[run]) % slabTerms(gpu.tuning), 0);
       assert.ok(first + count <= starts[run] + lengths[run]);
       for (let row = first; row < first + count; row++) assert.equal(runOfRow[row], run);
       next += count;
@@ -155,7 +159,9 @@ onMatrixUnits(
         ofRuns(I, sizesOfB.map((size, run) => run === 3 ? ofB : size), 10),
       ] as const;
     const runs = [0, 1, 2, 3, 4, 5, 6];
-    const without = await add(gpu, with3(0, 1), before, [runs]);
+    const without = await add(gpu, with3(0, 1), before, [runs.filter((run) => run !== 3)]);
+    assert.deepEqual(await add(gpu, with3(0, 1e20), before, [runs]), without);
+    assert.deepEqual(await add(gpu, with3(0, NaN), before, [runs]), without);
     for (const [ofA, ofB] of [[1e-30, 1e-12], [1e-37, 1e-37], [1e-20, 1]]) {
       // Terms far below the last digit of what is there.
       const found = await add(gpu, with3(ofA, ofB), before, [runs]);

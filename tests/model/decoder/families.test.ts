@@ -47,8 +47,8 @@ async function computed(
     const slopes = Float32Array.from(targets, (t) => t < 0 ? 0 : -1 / count);
     const dLogProbs = gpu.from(slopes, [T], "f32");
     const dEntropy = gpu.zeros([T], "f32", "entropy gradient");
-    const dHidden = headBackward(model, made.hidden, target, 1, head, dLogProbs, dEntropy);
-    Array.from(backward(model, batch, made, dHidden));
+    const dHidden = headBackward(model, made.hidden, target, 1, head, dLogProbs, dEntropy, null);
+    Array.from(backward(model, batch, made, dHidden, null));
     return [logits];
   }, (kept) => kept);
   const padded = await gpu.readFloats(logits);

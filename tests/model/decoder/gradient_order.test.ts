@@ -29,8 +29,17 @@ for (const [name, kind] of Object.entries(kinds)) {
         const made = forwardForTraining(model, batch);
         const head = headForward(model, made.hidden, batch.tokens, 1);
         const random = gpu.from(randomFloats(batch.size, 3), [batch.size]);
-        const dHidden = headBackward(model, made.hidden, batch.tokens, 1, head, random, random);
-        return backward(model, batch, made, dHidden);
+        const dHidden = headBackward(
+          model,
+          made.hidden,
+          batch.tokens,
+          1,
+          head,
+          random,
+          random,
+          null,
+        );
+        return backward(model, batch, made, dHidden, null);
       });
       const after = new Map<number, Awaited<ReturnType<typeof read>>>();
       for (;;) {

@@ -23,7 +23,7 @@ onEveryGpu(
       const results = gpu.scope(() => {
         const head = headForward(model, hidden, targets, 0.7, { forGradient });
         assert.equal(head.logits !== undefined, forGradient);
-        const dHidden = headBackward(model, hidden, targets, 0.7, head, slopes, slopes);
+        const dHidden = headBackward(model, hidden, targets, 0.7, head, slopes, slopes, null);
         return [head.logProbs, head.entropy, dHidden];
       }, (kept) => kept);
       found.push(await gpu.readAll([...results, ...gradients]));

@@ -78,8 +78,8 @@ async function gradientsOf(
     const target = gpu.from(Uint32Array.from(targets, (t) => Math.max(t, 0)), [T]);
     const head = headForward(model, activations.hidden, target, 1);
     const [slope, none] = [gpu.from(slopes, [T]), gpu.zeros([T])];
-    const dHidden = headBackward(model, activations.hidden, target, 1, head, slope, none);
-    Array.from(backward(model, batch, activations, dHidden));
+    const dHidden = headBackward(model, activations.hidden, target, 1, head, slope, none, null);
+    Array.from(backward(model, batch, activations, dHidden, null));
   });
   return await adapterGradients(model);
 }

@@ -216,8 +216,9 @@ for (const name of fixtures) {
           head,
           logProbGradient,
           entropyGradient,
+          null,
         );
-        Array.from(backward(model, batch, activations, dHidden));
+        Array.from(backward(model, batch, activations, dHidden, null));
         return [head.entropy, ...losses.flatMap((loss) => Object.values(loss))];
       }, (kept) => kept);
       const [entropy, ...rest] = await gpu.readAll(made) as Float32Array[];

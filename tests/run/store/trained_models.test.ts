@@ -30,7 +30,7 @@ function largeModel(gpu: Gpu): ModelInTraining {
 }
 
 function tensorsOf({ model: { parameters }, optimizer }: ModelInTraining): Tensor[] {
-  return [...parameters.weights, ...optimizer.state.tensors];
+  return [...parameters.weights, ...optimizer.state.moments];
 }
 
 /** Every element of every tensor is another number. */

@@ -79,7 +79,7 @@ async function content({ engine: { here } }: Policy<unknown>) {
   const { model, trainer } = here;
   return {
     weights: await model.parameters.read(),
-    moments: await model.gpu.readAll(trainer?.optimizer.state.tensors ?? []),
+    moments: await model.gpu.readAll(trainer?.optimizer.state.moments ?? []),
     step: trainer?.optimizer.step,
   };
 }
@@ -88,7 +88,7 @@ function fillOptimizer({ engine: { here } }: Policy<unknown>, step: number): voi
   assert.ok(here?.trainer);
   const { model, trainer } = here;
   const random = new RandomStream(step, 95);
-  for (const moments of trainer.optimizer.state.tensors) {
+  for (const moments of trainer.optimizer.state.moments) {
     const { size } = moments;
     model.gpu.write(moments, Float32Array.from({ length: size }, random.uniform, random));
   }
