@@ -208,13 +208,16 @@ fn main(
         sums$i = subgroupMatrixScalarMultiply(sums$i, ratio);
         //#endfor
       }
-      // Blocks of zeros behind the last token add nothing; looking out for them would take a branch each.
-      for (var t = 0u; t < $(TK)u; t += $(MK)u) {
+      // A block without a token would add nothing.
+      //#for b 0 TK/MK
+      if (tokens > $(b*MK)u) {
         //#for m 0 RM
-        let left$m = subgroupMatrixLoad<Left, row_major>(&tileA, (ownRow + $(m*MM)u) * strideTile + t, strideTile);
+        let left$m = subgroupMatrixLoad<Left, row_major>(
+          &tileA, (ownRow + $(m*MM)u) * strideTile + $(b*MK)u, strideTile);
         //#endfor
         //#for n 0 RN
-        let right$n = subgroupMatrixLoad<Right, col_major>(&tileB, (ownColumn + $(n*MN)u) * strideTile + t, strideTile);
+        let right$n = subgroupMatrixLoad<Right, col_major>(
+          &tileB, (ownColumn + $(n*MN)u) * strideTile + $(b*MK)u, strideTile);
         //#endfor
         //#for m 0 RM
         //#for n 0 RN
@@ -222,6 +225,7 @@ fn main(
         //#endfor
         //#endfor
       }
+      //#endfor
     }
     workgroupBarrier();
   }
