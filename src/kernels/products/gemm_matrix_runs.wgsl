@@ -99,7 +99,7 @@ fn main(
   let ownRow = place / $(SX)u * $(RM*MM)u;
   let ownColumn = place % $(SX)u * $(RN*MN)u;
   let own = place * $(MM*MN)u;
-  // Of what the sums are scaled by.
+  // Of the power of two that the sums are scaled by.
   var exponent = 0;
 
   // Each subgroup's matrices begin with what C holds, one after the other through its part of workgroup memory.
@@ -151,12 +151,7 @@ fn main(
   var valueB$n: vec4<f32>;
   //#endfor
   var slab = slabs[0];
-  //#for n 0 VA
-  valueA$n = load_a((slab.x + min(tokenA$n, slab.y - 1u)) * strideA + sourceA$n);
-  //#endfor
-  //#for n 0 VB
-  valueB$n = load_b((slab.x + min(tokenB$n, slab.y - 1u)) * strideB + sourceB$n);
-  //#endfor
+  //#include gemm_matrix_runs_load
   for (var s = 0u; s < params.slabs; s++) {
     let tokens = slab.y;
     let isSummed = !isEmpty(slab.z);
@@ -193,12 +188,7 @@ fn main(
     workgroupBarrier();
     // The next slab is on its way while matrices are multiplied; the last one comes twice.
     slab = slabs[min(s + 1u, params.slabs - 1u)];
-    //#for n 0 VA
-    valueA$n = load_a((slab.x + min(tokenA$n, slab.y - 1u)) * strideA + sourceA$n);
-    //#endfor
-    //#for n 0 VB
-    valueB$n = load_b((slab.x + min(tokenB$n, slab.y - 1u)) * strideB + sourceB$n);
-    //#endfor
+    //#include gemm_matrix_runs_load
     if (isSummed) {
       let ofProducts = exponentOfProducts(ofA, ofB);
       if (ofProducts != exponent) {

@@ -7,6 +7,7 @@ import gemm_matrix_copy from "./gemm_matrix_copy.wgsl" with { type: "text" };
 import gemm_matrix_load from "./gemm_matrix_load.wgsl" with { type: "text" };
 import gemm_matrix_put from "./gemm_matrix_put.wgsl" with { type: "text" };
 import gemm_matrix_put_across from "./gemm_matrix_put_across.wgsl" with { type: "text" };
+import gemm_matrix_runs_load from "./gemm_matrix_runs_load.wgsl" with { type: "text" };
 import gemm_start from "./gemm_start.wgsl" with { type: "text" };
 import gemm_start_vector from "./gemm_start_vector.wgsl" with { type: "text" };
 import gemm_write from "./gemm_write.wgsl" with { type: "text" };
@@ -20,6 +21,7 @@ const own: Parts = {
   gemm_matrix_load,
   gemm_matrix_put,
   gemm_matrix_put_across,
+  gemm_matrix_runs_load,
   gemm_start,
   gemm_start_vector,
   gemm_write,
