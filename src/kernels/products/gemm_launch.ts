@@ -153,7 +153,7 @@ function launchRuns(
     {
       label,
       code: runsCode,
-      defines: { ...definesOf(tile), ACCUMULATE: options.accumulate === true },
+      defines: definesOf(tile),
     },
     {
       rows,
@@ -163,8 +163,6 @@ function launchRuns(
       strideB: b.shape[1],
       strideC: c.shape[1],
       firstA: options.firstColumnOfA ?? 0,
-      firstB: options.firstColumnOfB ?? 0,
-      firstC: options.firstColumn ?? 0,
       headroom,
     },
     { a, b, c, slabs, largestA, largestB },

@@ -20,8 +20,6 @@ struct Params {
   strideB: u32,
   strideC: u32,
   firstA: u32,    // where in a row of A the rows of C begin, a multiple of 4
-  firstB: u32,    // where in a row of B the columns of C begin, a multiple of 4
-  firstC: u32,    // where the columns begin in a row of C, a multiple of 4
   headroom: u32,  // A's elements are up to 2^headroom times as large as `largestA` says
 }
 
@@ -105,7 +103,6 @@ fn main(
   // Each subgroup's matrices begin with what C holds, one after the other through its part of workgroup memory.
   //#for m 0 RM
   //#for n 0 RN
-  //#if ACCUMULATE
   //#for i 0 WRITES
   {
     let vector = invocation + $(i)u * subgroupSize;
@@ -114,7 +111,7 @@ fn main(
     if (subgroup < $(SX*SY)u && vector < $(MM*MN/4)u) {
       var value = vec4<f32>(0.0);
       if (row < params.rows && column < params.columns) {
-        value = load_c(params.firstC / 4u + row * strideC + column / 4u);
+        value = load_c(row * strideC + column / 4u);
       }
       //#for e 0 4
       results[own + 4u * vector + $(e)u] = value[$e];
@@ -125,9 +122,6 @@ fn main(
   workgroupBarrier();
   var sums$(m*RN+n) = subgroupMatrixLoad<Sums, row_major>(&results, own, $(MN)u);
   workgroupBarrier();
-  //#else
-  var sums$(m*RN+n): Sums;
-  //#endif
   //#endfor
   //#endfor
 
@@ -146,7 +140,7 @@ fn main(
   let itemB$n = lane + $(n*SX*SY*SUBGROUP)u;
   let columnB$n = itemB$n / $(TK)u * 4u;
   let tokenB$n = itemB$n % $(TK)u;
-  let sourceB$n = min((params.firstB + firstColumn + columnB$n) / 4u, strideB - 1u);
+  let sourceB$n = min((firstColumn + columnB$n) / 4u, strideB - 1u);
   let placeB$n = columnB$n * strideTile + tokenB$n;
   var valueB$n: vec4<f32>;
   //#endfor
@@ -232,7 +226,7 @@ fn main(
     let row = firstRow + ownRow + $(m*MM)u + vector / $(MN/4)u;
     let column = firstColumn + ownColumn + $(n*MN)u + vector % $(MN/4)u * 4u;
     if (subgroup < $(SX*SY)u && vector < $(MM*MN/4)u && row < params.rows && column < params.columns) {
-      store_c(params.firstC / 4u + row * strideC + column / 4u, resultAt(own + 4u * vector) * unscale);
+      store_c(row * strideC + column / 4u, resultAt(own + 4u * vector) * unscale);
     }
   }
   //#endfor

@@ -38,7 +38,7 @@ export interface GemmOptions {
   readonly further?: FurtherTerms | null;
   /** What `halfRowsOf` made of A, for several products of it. */
   readonly halfRows?: HalfRows | null;
-  /** The runs of the tokens that are summed (tn): the sums are then made on matrix units. */
+  /** The runs of the tokens that are summed and added to C (tn): on matrix units, with `accumulate` and nothing else. */
   readonly runs?: FactorRuns | null;
   /** Shown in errors and profiles. */
   readonly label?: string;

@@ -96,13 +96,12 @@ function expectRuns(
   { label, layout, storage, a, depth, options }: GemmProduct,
   { runs: { count, runOfRow }, largestA, largestB }: FactorRuns,
 ): void {
-  const { bias, residual, scale, gated, further, halfRows } = options;
-  if (
-    layout !== "tn" || storage !== "f32" || bias || residual || scale || gated || further ||
-    halfRows
-  ) {
+  const { accumulate, runs: _, variant: __, label: ___, firstColumnOfA: ____, ...others } = options;
+  const other = Object.entries(others).find(([, value]) => value !== undefined && value !== null);
+  if (layout !== "tn" || storage !== "f32" || !accumulate || other) {
     throw new Error(
-      `${label}: runs are for sums over tokens, of two matrices in f32 and nothing else`,
+      `${label}: runs are for sums over tokens that are added to C, of whole matrices in f32` +
+        (other ? `, without ${other[0]}` : ""),
     );
   }
   expectShape(label, "runs of rows", runOfRow, [depth], "u32");
