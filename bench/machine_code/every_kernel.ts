@@ -31,9 +31,19 @@ const other: ModelConfig = {
   maxPositions: 4096,
 };
 
-/** Head sizes 16, 64 and 128, with biases and with norms of queries and keys, narrow and wide; the other one; that with
- * caps; and one that convolves. */
+/** As small as the models of the embedded tasks, which software drivers decode in one launch. */
+const small: ModelConfig = {
+  architecture: "llama",
+  ...{ vocabularySize: 100, hiddenSize: 64, intermediateSize: 192, layers: 1 },
+  ...{ kinds: wholeHeads(16, 10000), heads: 4, kvHeads: 2, headDim: 16 },
+  ...{ normEpsilon: 1e-6, tiedEmbeddings: true, maxPositions: 512 },
+  ...plainDecoder,
+};
+
+/** The small one; head sizes 16, 64 and 128, with biases and with norms of queries and keys, narrow and wide; the other
+ * one; that with caps; and one that convolves. */
 const models: readonly ModelConfig[] = [
+  small,
   ...[
     { headDim: 16, hiddenSize: 64, heads: 4, intermediateSize: 128, vocabularySize: 200 },
     { headDim: 64, hiddenSize: 512, heads: 8, intermediateSize: 1536, vocabularySize: 3000 },

@@ -54,6 +54,7 @@ const INNER: Readonly<Record<string, readonly string[]>> = {
     "convolution",
     "losses",
     "sampling",
+    "walk",
     "optimizer",
     "choice",
   ],

@@ -14,9 +14,10 @@ import {
 } from "../../model/decoder/forward.ts";
 import { headLogits } from "../../model/decoder/head.ts";
 import type { Layer, Model } from "../../model/decoder/model.ts";
+import type { Held } from "./held_memory.ts";
 import type { KvCache, LayerCache } from "./kv_cache.ts";
 import { rowStatistics } from "./row_statistics.ts";
-import type { DecodeState } from "./slot_state.ts";
+import type { DecodeState, PlacedSlots } from "./slot_state.ts";
 
 /** Tensors that a window of decode steps fills with sampled tokens, W slots a step. */
 export interface DecodeWindow {
@@ -31,7 +32,7 @@ function mixCached(
   model: Model,
   cache: LayerCache,
   layer: Layer,
-  state: DecodeState,
+  state: PlacedSlots,
 ): (qkv: Tensor) => { readonly output: Tensor } {
   const { gpu, config } = model;
   const { heads, headDim } = config;
@@ -69,15 +70,11 @@ function mixCached(
 }
 
 /**
- * Decodes one token of every slot: model, sampling, stop test, and the state of the next step. Nothing
- * is read back. Call inside a `gpu.scope` of a `gpu.repeat`, whose repetitions are the window's steps.
+ * The logits of one token of every slot, layer by layer. Call inside a `gpu.scope`.
+ *
+ * @returns [W, V, padded to a multiple of 4]
  */
-export function decodeStep(
-  model: Model,
-  cache: KvCache,
-  state: DecodeState,
-  window: DecodeWindow,
-): void {
+export function layeredLogits(model: Model, cache: KvCache, state: PlacedSlots): Tensor {
   const { gpu } = model;
   let x = embed(model, state.tokens);
   model.layers.forEach((layer, index) => {
@@ -87,7 +84,21 @@ export function decodeStep(
     x = output;
   });
   const { hidden } = finalNorm(model, x);
-  const logits = headLogits(model, hidden);
+  return headLogits(model, hidden);
+}
+
+/**
+ * Decodes one token of every slot: model, sampling, stop test, and the state of the next step. Nothing
+ * is read back. Call inside a `gpu.scope` of a `gpu.repeat`, whose repetitions are the window's steps.
+ */
+export function decodeStep(
+  model: Model,
+  { cache, walk }: Pick<Held, "cache" | "walk">,
+  state: DecodeState,
+  window: DecodeWindow,
+): void {
+  const { gpu } = model;
+  const logits = walk ? walk.logits(state) : layeredLogits(model, cache, state);
   const { scales, tokens, likeliestCounts } = state;
   if (window.likeliest) {
     const firstRow = { first: 0, by: tokens.size };

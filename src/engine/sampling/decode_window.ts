@@ -10,12 +10,13 @@ import { roundSlots } from "./slot_state.ts";
 /** Decodes some tokens of every sequence without looking in between. */
 export async function decodeWindow(
   model: Model,
-  { cache, slots }: Held,
+  held: Held,
   active: readonly Sequence[],
   steps: number,
 ): Promise<DecodedWindow> {
   model.expectLive();
   const { gpu } = model;
+  const { slots } = held;
   const sequences = active.slice();
   const width = roundSlots(sequences.length);
   const k = Math.max(0, ...sequences.map(({ request: { likeliest = 0 } }) => likeliest));
@@ -25,7 +26,7 @@ export async function decodeWindow(
     const likeliest = k > 0 ? gpu.tensor([steps * width, k, 2], "u32", "likeliest tokens") : null;
     gpu.repeat(
       steps,
-      () => gpu.scope(() => decodeStep(model, cache, state, { tokens, likeliest })),
+      () => gpu.scope(() => decodeStep(model, held, state, { tokens, likeliest })),
     );
     return likeliest ? [tokens, likeliest] : [tokens];
   }, (kept): Tensor[] => kept);

@@ -1,5 +1,6 @@
 import { pageTokens } from "../../kernels/attention/attention_shape.ts";
 import type { Model } from "../../model/decoder/model.ts";
+import { DecodeWalk } from "./decode_walk.ts";
 import { KvCache } from "./kv_cache.ts";
 import { PageTree } from "./page_tree.ts";
 import { roundSlots, SlotState } from "./slot_state.ts";
@@ -14,6 +15,8 @@ export interface CacheSize {
 /** GPU memory that a sampler holds while it is at work. */
 export interface Held extends CacheSize {
   readonly cache: KvCache;
+  /** A step in one launch; null where the model's steps are launched one by one. */
+  readonly walk: DecodeWalk | null;
   readonly tree: PageTree;
   readonly slots: SlotState;
   /** `Model.weightsVersion` of what the cache holds. */
@@ -32,10 +35,18 @@ export function openHeld(model: Model, slots: number, size: CacheSize): Held {
   model.rotations.prepare(pagesPerSlot * pageTokens);
   const state = new SlotState(gpu, roundSlots(slots), pagesPerSlot, config.vocabularySize);
   try {
-    const cache = new KvCache(model, pages);
-    return { ...size, cache, tree: new PageTree(pages), slots: state, weightsVersion };
+    const cache = new KvCache(model, pages, DecodeWalk.isFor(model, pages));
+    const walk = cache.joined && new DecodeWalk(model, cache.joined);
+    return { ...size, cache, walk, tree: new PageTree(pages), slots: state, weightsVersion };
   } catch (error) {
     state.release();
     throw error;
   }
+}
+
+/** Returns it. */
+export function releaseHeld({ cache, walk, slots }: Held): void {
+  walk?.release();
+  cache.release();
+  slots.release();
 }

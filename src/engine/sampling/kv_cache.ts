@@ -33,6 +33,14 @@ export type LayerCache =
     readonly inputs: Tensor;
   };
 
+/** Keys and values of all layers. */
+export interface JoinedCache {
+  /** [layers, pages · pageTokens, KV, D] */
+  readonly keys: Tensor;
+  /** [layers, pages · pageTokens, KV, D] */
+  readonly values: Tensor;
+}
+
 /**
  * What the layers keep of the tokens of many sequences; page p is rows p · pageTokens and following. A convolution's
  * inputs lie in pages too, though only a sequence's last ones are read again: so a beginning is shared, kept and gone on
@@ -40,9 +48,15 @@ export type LayerCache =
  */
 export class KvCache {
   readonly layers: readonly LayerCache[];
+  /** What all layers keep, of which theirs are views; null where each layer has tensors of its own. */
+  readonly joined: JoinedCache | null;
+  readonly #made: readonly Tensor[];
 
-  /** @throws BufferTooLarge when what a layer keeps is more than the device binds */
-  constructor(private readonly model: Model, readonly pages: number) {
+  /**
+   * @param isJoined the layers, which all attend, have parts of a tensor of keys and of one of values
+   * @throws BufferTooLarge when what a layer keeps, or all of them joined, is more than the device binds
+   */
+  constructor(private readonly model: Model, readonly pages: number, isJoined = false) {
     const { gpu, config: { kvHeads, headDim, hiddenSize } } = model;
     const rows = pages * pageTokens;
     const made: Tensor[] = [];
@@ -52,19 +66,31 @@ export class KvCache {
       return one;
     };
     try {
-      this.layers = model.layers.map(({ convolution }) => {
+      const shape = [rows, kvHeads, headDim];
+      const joinedShape = [model.layers.length, ...shape];
+      const joined = this.joined = isJoined
+        ? {
+          keys: tensor(joinedShape, "cached keys"),
+          values: tensor(joinedShape, "cached values"),
+        }
+        : null;
+      this.layers = model.layers.map(({ convolution }, index) => {
+        if (joined) {
+          const first = index * rows * kvHeads * headDim;
+          return { keys: joined.keys.view(first, shape), values: joined.values.view(first, shape) };
+        }
         if (convolution) return { inputs: tensor([rows, hiddenSize], "cached convolution inputs") };
-        const shape = [rows, kvHeads, headDim];
         return { keys: tensor(shape, "cached keys"), values: tensor(shape, "cached values") };
       });
     } catch (error) {
       gpu.release(...made);
       throw error;
     }
+    this.#made = made;
   }
 
   /** Returns the GPU memory. */
   release(): void {
-    this.model.gpu.release(...this.layers.flatMap((layer) => Object.values(layer)));
+    this.model.gpu.release(...this.#made);
   }
 }

@@ -4,7 +4,7 @@ import type { Tokenizer } from "../../model/tokenizer/tokenizer.ts";
 import { callAll } from "./call_all.ts";
 import { checkRequest } from "./check_request.ts";
 import { type DecodedWindow, decodeWindow } from "./decode_window.ts";
-import { type CacheSize, type Held, openHeld } from "./held_memory.ts";
+import { type CacheSize, type Held, openHeld, releaseHeld } from "./held_memory.ts";
 import { mostPages, pagesFor } from "./kv_cache.ts";
 import type { CachedPage } from "./page_tree.ts";
 import { PromptReader } from "./prompt_log_probs.ts";
@@ -158,8 +158,7 @@ export class Sampler {
 
   #release(): void {
     this.#putBack(this.#active.length);
-    this.#held?.cache.release();
-    this.#held?.slots.release();
+    if (this.#held) releaseHeld(this.#held);
     this.#held = null;
   }
 

@@ -23,14 +23,18 @@ const fewSlots = [1, 4];
 export const roundSlots = (count: number): number =>
   fewSlots.find((few) => count <= few) ?? Math.ceil(count / 16) * 16;
 
+/** Where W slots stand, and where their keys and values lie. */
+export interface PlacedSlots extends DecodeSlots {
+  /** u32 [W, P] */
+  readonly pageTable: Tensor;
+}
+
 /** State of W slots that decoding reads and moves on. */
-export interface DecodeState extends DecodeSlots {
+export interface DecodeState extends PlacedSlots {
   /** f32 [W, 2] of `rowScales` */
   readonly scales: Tensor;
   /** u32 [W, 9] of `samplingSettings` */
   readonly settings: Tensor;
-  /** u32 [W, P] */
-  readonly pageTable: Tensor;
   /** u32 of `stopArray` */
   readonly stops: Tensor;
   /** u32 [W], how many of the likeliest tokens each wants to be told */

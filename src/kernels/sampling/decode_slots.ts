@@ -22,6 +22,11 @@ const fields = [
 ] as const;
 export type SlotField = typeof fields[number];
 
+/** Which row of a state is a field's. */
+export function slotFieldAt(field: SlotField): number {
+  return fields.indexOf(field);
+}
+
 /** Where each of S sequences stands while decoding, all kept on the GPU. */
 export interface DecodeSlots extends Readonly<Record<SlotField, Tensor>> {
   /** u32 [fields, ≥ S], of which the fields are views [S] */
