@@ -1,0 +1,95 @@
+// The gradients of the experts' matrices, C[e, i, j] += sum_p A[p, i] * B[p, j] over the places p of expert e
+// (group_pairs.wgsl), which are in ascending order of tokens. PICKED says which of A and B has a row for each token, of
+// which place p takes that of its own: "a" or "b". The other has a row for each place.
+//
+// Every element's sum goes on from what C holds, in ascending order of tokens with one fma per term: batches that follow
+// one another give the bits of one that has all their tokens. An expert without tokens is left as it is.
+//
+// A workgroup of $LANES lanes makes a tile of $ROWS rows by LANES * 4 columns of one expert's matrix, each lane four
+// columns of all rows, as in gemm.wgsl; LOOPED as in grouped_product.wgsl. Rows of A, B and C are multiples of 4.
+
+struct Params {
+  firstExpert: u32,  // of this launch
+  tileRows: u32,     // rows of a workgroup's tile
+  rows: u32,         // of an expert's matrix
+  columns: u32,
+  chosen: u32,       // pairs of a token
+}
+
+@group(0) @binding(0) var<uniform> params: Params;
+//#include stored_vectors NAME="a" BINDING=1 STORAGE="f32"
+//#include stored_vectors NAME="b" BINDING=2 STORAGE="f32"
+//#include written_vectors NAME="c" BINDING=3
+@group(0) @binding(4) var<storage, read> offsets: array<u32>;
+@group(0) @binding(5) var<storage, read> list: array<u32>;
+
+@compute @workgroup_size($LANES)
+fn main(
+  @builtin(workgroup_id) group: vec3<u32>,
+  @builtin(local_invocation_id) local: vec3<u32>,
+) {
+  let expert = params.firstExpert + group.z;
+  let first = offsets[expert];
+  let end = offsets[expert + 1u];
+  if (first == end) { return; }
+  let row = group.x * $(ROWS)u;
+  let column = (group.y * $(LANES)u + local.x) * 4u;
+  let strideA = params.rows / 4u;
+  let strideB = params.columns / 4u;
+  let tileRows = min(params.tileRows, params.rows - row);
+  let columnVector = min(column / 4u, strideB - 1u);
+  let firstC = (expert * params.rows + row) * strideB + columnVector;
+  //#for g 0 ROWS/4
+  let vectorA$g = min(row / 4u + $(g)u, strideA - 1u);
+  //#endfor
+  var sums: array<vec4<f32>, $ROWS>;
+  //#if LOOPED
+  for (var r = 0u; r < tileRows; r++) {
+    sums[min(r, $(ROWS-1)u)] = load_c(firstC + r * strideB);
+  }
+  //#else
+  //#for r 0 ROWS
+  sums[$r] = load_c(firstC + min($(r)u, tileRows - 1u) * strideB);
+  //#endfor
+  //#endif
+  for (var place = first; place < end; place += 4u) {
+    //#for t 0 4
+    let place$t = min(place + $(t)u, end - 1u);
+    let token$t = list[place$t] / params.chosen;
+    //#if PICKED == "a"
+    let rowA$t = token$t * strideA;
+    let rowB$t = place$t * strideB;
+    //#else
+    let rowA$t = place$t * strideA;
+    let rowB$t = token$t * strideB;
+    //#endif
+    let w$t = select(vec4<f32>(0.0), load_b(rowB$t + columnVector), place + $(t)u < end);
+    //#endfor
+    //#for g 0 ROWS/4
+    {
+      //#for t 0 4
+      let x$t = load_a(rowA$t + vectorA$g);
+      //#endfor
+      //#for j 0 4
+      {
+        var sum = sums[$(4*g+j)];
+        //#for t 0 4
+        sum = fma(vec4<f32>(x$t[$j]), w$t, sum);
+        //#endfor
+        sums[$(4*g+j)] = sum;
+      }
+      //#endfor
+    }
+    //#endfor
+  }
+  if (column >= params.columns) { return; }
+  //#if LOOPED
+  for (var r = 0u; r < tileRows; r++) {
+    store_c(firstC + r * strideB, sums[min(r, $(ROWS-1)u)]);
+  }
+  //#else
+  //#for r 0 ROWS
+  if ($(r)u < tileRows) { store_c(firstC + $(r)u * strideB, sums[$r]); }
+  //#endfor
+  //#endif
+}
