@@ -3,7 +3,7 @@ import type { EngineName } from "../../src/gpu/adapter.ts";
 import type { Precision } from "../../src/gpu/tuning.ts";
 import type { ModelConfig } from "../../src/model/decoder/config.ts";
 import { parseModelConfig } from "../../src/model/weights/config/config_json.ts";
-import { loraTargets, targetsIn } from "../../src/model/decoder/lora.ts";
+import { targetsOf } from "../../src/model/decoder/lora.ts";
 import { Model } from "../../src/model/decoder/model.ts";
 import { rollout } from "../../src/engine/sampling/rollout.ts";
 import { Sampler } from "../../src/engine/sampling/sampler.ts";
@@ -32,7 +32,7 @@ export async function decodeLaunches(
 ): Promise<number> {
   const base = Model.create(gpu, config, { trained: false, storage: "bf16" });
   const model = rank === null ? base : base.adapted({
-    config: { rank, alpha: 2 * rank, targets: targetsIn(config, loraTargets) },
+    config: { rank, alpha: 2 * rank, targets: targetsOf(config) },
     basePath: "base",
     trained: true,
   });

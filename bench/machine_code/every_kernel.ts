@@ -41,7 +41,7 @@ const small: ModelConfig = {
 };
 
 /** The small one; head sizes 16, 64 and 128, with biases and with norms of queries and keys, narrow and wide; the other
- * one; that with caps; and one that convolves. */
+ * one; that with caps; one that convolves; and two with experts. */
 const models: readonly ModelConfig[] = [
   small,
   ...[
@@ -70,6 +70,19 @@ const models: readonly ModelConfig[] = [
     fusedProjections: false,
     norms: plainDecoder.norms,
   },
+  ...[2, 3].map((chosen) => ({
+    ...other,
+    architecture: "qwen3_moe",
+    headDim: 64,
+    layers: 1,
+    kinds: [{
+      ...{ rotation: other.kinds[1].rotation, window: null },
+      experts: { count: 9, chosen, innerSize: 64, normalised: chosen === 2 },
+    }],
+    fusedProjections: false,
+    norms: plainDecoder.norms,
+    activation: chosen === 2 ? "silu" : "gelu",
+  } as const)),
 ];
 
 /**

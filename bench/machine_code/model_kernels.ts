@@ -1,7 +1,7 @@
 import type { ModelConfig } from "../../src/model/decoder/config.ts";
 import { parseModelConfig } from "../../src/model/weights/config/config_json.ts";
 import type { WeightStorage } from "../../src/model/decoder/layout.ts";
-import { loraTargets, targetsIn } from "../../src/model/decoder/lora.ts";
+import { targetsOf } from "../../src/model/decoder/lora.ts";
 import { Model } from "../../src/model/decoder/model.ts";
 import { rollout } from "../../src/engine/sampling/rollout.ts";
 import { Sampler } from "../../src/engine/sampling/sampler.ts";
@@ -60,7 +60,7 @@ export async function launchedKernels(
   },
 ): Promise<readonly KernelSource[]> {
   const base = Model.create(gpu, config, { trained: false, storage });
-  const adapter = { rank: 16, alpha: 32, targets: targetsIn(config, loraTargets) };
+  const adapter = { rank: 16, alpha: 32, targets: targetsOf(config) };
   const adapted = base.adapted({ config: adapter, basePath: "base", trained: true });
   await sample(adapted);
   for (const gradientCheckpointing of [false, true]) {

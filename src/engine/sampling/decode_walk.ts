@@ -32,13 +32,13 @@ export class DecodeWalk {
   /** Whether a model's steps can be done so, with a cache of so many pages. */
   static isFor({ gpu, config, parameters, adapter, layers }: Model, pages: number): boolean {
     const { heads, kvHeads, headDim, biases, norms, scales, caps } = config;
+    const { window, taps, experts } = config.kinds[0];
     const { limits } = gpu.device;
     const cacheBytes = bytesOf("f32") * layers.length * pages * pageTokens * kvHeads * headDim;
     return gpu.tuning.lanes === "cpu" && gpu.tuning.matrix === null && gpu.cacheDtype === "f32" &&
       parameters.weights.length === 1 && parameters.weights[0].dtype === "f32" &&
       parameters.count <= mostWeights && !adapter &&
-      config.kinds.length === 1 && config.kinds[0].window === null &&
-      layers.every(({ convolution }) => !convolution) &&
+      config.kinds.length === 1 && window === null && taps === undefined && experts === undefined &&
       heads / kvHeads <= mostHeadsOfWalk && headDim <= longestHeadOfWalk &&
       !biases.qkv && !biases.attentionOutput && !biases.feedForward &&
       !config.qkNorm && !norms.fromOne && !norms.after &&
@@ -89,24 +89,28 @@ export class DecodeWalk {
       columns: parameter.weight.shape[0],
     });
     const ofNormed = { input: normed, depth: size.residual };
-    const steps = layers.flatMap((layer, index): WalkStep[] => [
-      norm(layer.inputNorm),
-      product("product", layer.qkv.weight, { ...ofNormed, output: qkv }),
-      { kind: "attention", input: qkv, cache: index * cacheVectors },
-      product("productAdded", layer.attentionOutput.weight, {
-        input: qkv,
-        depth: size.attention,
-        output: residual,
-      }),
-      norm(layer.postNorm),
-      product("product", layer.gateUp.weight, { ...ofNormed, output: gateUp }),
-      { kind: "gate", input: gateUp, output: inner, depth: size.inner },
-      product("productAdded", layer.down.weight, {
-        input: inner,
-        depth: size.inner,
-        output: residual,
-      }),
-    ]);
+    const steps = layers.flatMap((layer, index): WalkStep[] => {
+      const { feedForward } = layer;
+      if ("experts" in feedForward) throw new Error("a walk of experts");
+      return [
+        norm(layer.inputNorm),
+        product("product", layer.qkv.weight, { ...ofNormed, output: qkv }),
+        { kind: "attention", input: qkv, cache: index * cacheVectors },
+        product("productAdded", layer.attentionOutput.weight, {
+          input: qkv,
+          depth: size.attention,
+          output: residual,
+        }),
+        norm(layer.postNorm),
+        product("product", feedForward.gateUp.weight, { ...ofNormed, output: gateUp }),
+        { kind: "gate", input: gateUp, output: inner, depth: size.inner },
+        product("productAdded", feedForward.down.weight, {
+          input: inner,
+          depth: size.inner,
+          output: residual,
+        }),
+      ];
+    });
     // A table of so few numbers is one tile.
     steps.push(norm(model.finalNorm), product("head", model.head[0], ofNormed));
     this.#weights = weights;

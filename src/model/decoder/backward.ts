@@ -10,40 +10,19 @@ import { rmsnormBackward } from "../../kernels/layers/rmsnorm.ts";
 import { ropeBackward } from "../../kernels/attention/rope.ts";
 import type { TokenRuns } from "../../kernels/products/token_runs.ts";
 import { scaled } from "../../kernels/layers/scale.ts";
-import { swigluBackward } from "../../kernels/layers/swiglu.ts";
 import {
   attentionShape,
-  type Branch,
   convolutionWeights,
   type LayerActivations,
   type MixerActivations,
   type ModelActivations,
   ropeOptions,
 } from "./forward.ts";
+import { branchBackward } from "./branch.ts";
+import { feedForwardBackward } from "./feed_forward.ts";
 import { linearBackward } from "./linear.ts";
 import type { Layer, Model } from "./model.ts";
 import type { PackedBatch } from "./packed_batch.ts";
-import type { Parameter } from "./parameters.ts";
-
-/** @returns the gradient of what a block gave [T, C], behind its own norm where it has one */
-function branchBackward(
-  { gpu, config }: Model,
-  norm: Parameter | null,
-  branch: Branch | null,
-  dy: Tensor,
-): Tensor {
-  if (!norm || !branch) return dy;
-  const dx = gpu.tensor(dy.shape, "f32", "branch gradient");
-  rmsnormBackward(gpu, {
-    ...branch,
-    weight: norm.weight,
-    dy,
-    upstream: null,
-    dx,
-    weightGradient: norm.gradient,
-  }, config.norms);
-  return dx;
-}
 
 /**
  * @param dMixed [T, H·D], or of a convolution [T, C]
@@ -105,17 +84,8 @@ function layerBackward(
 ): Tensor {
   const { gpu, config } = model;
   const dFed = branchBackward(model, layer.feedForwardNorm, made.feedForwardBranch, dOutput);
-  const dInner = linearBackward(gpu, "down", layer.down, dFed, made.inner, runs);
-  const dGateUp = gpu.tensor(made.gateUp.shape, "f32", "gate and up gradient");
-  swigluBackward(gpu, made.gateUp, dInner, dGateUp, config.activation);
-  const dMiddleNormed = linearBackward(
-    gpu,
-    "gate and up",
-    layer.gateUp,
-    dGateUp,
-    made.middleNormed,
-    runs,
-  );
+  const { feedForward, middleNormed } = made;
+  const dMiddleNormed = feedForwardBackward(model, layer, feedForward, middleNormed, dFed, runs);
   const dMiddle = gpu.tensor(made.middle.shape, "f32", "residual gradient");
   rmsnormBackward(gpu, {
     x: made.middle,

@@ -13,6 +13,7 @@ export const architectures = [
   "gemma2",
   "gemma3_text",
   "lfm2",
+  "qwen3_moe",
 ] as const;
 export type Architecture = (typeof architectures)[number];
 
@@ -26,6 +27,21 @@ export interface Rotation {
   readonly scaling: RopeScaling | null;
 }
 
+/** A layer's feed-forward block of several, of which each token takes a few (a mixture of experts, Shazeer et al. 2017). */
+export interface ExpertsKind {
+  /** E */
+  readonly count: number;
+  /** k, experts of a token */
+  readonly chosen: number;
+  /** The width inside an expert. */
+  readonly innerSize: number;
+  /** The weights of a token's experts sum to 1. */
+  readonly normalised: boolean;
+}
+
+/** More are taken for damage. */
+export const mostExperts = 1024;
+
 /** What layers of one model differ in. */
 export interface LayerKind {
   readonly rotation: Rotation;
@@ -33,6 +49,8 @@ export interface LayerKind {
   readonly window: number | null;
   /** Taps of the gated short convolution in attention's place (LFM2); left out, the layer attends. */
   readonly taps?: number;
+  /** The experts of its feed-forward block (Qwen3-MoE); left out, it is one block, `intermediateSize` wide. */
+  readonly experts?: ExpertsKind;
 }
 
 /** The shape of a decoder: what its layers are made of, whatever family it is from. */

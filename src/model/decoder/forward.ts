@@ -3,7 +3,7 @@ import { attentionForward } from "../../kernels/attention/attention.ts";
 import { embeddingForward } from "../../kernels/layers/embedding.ts";
 import { rmsnormForward } from "../../kernels/layers/rmsnorm.ts";
 import { scaled } from "../../kernels/layers/scale.ts";
-import { type HalfRows, roomForHalfRows } from "../../kernels/products/half_rows.ts";
+import { roomForHalfRows } from "../../kernels/products/half_rows.ts";
 import { ropeForward, type RopeOptions } from "../../kernels/attention/rope.ts";
 import {
   convolutionForward,
@@ -11,10 +11,18 @@ import {
   type ConvolutionWeights,
 } from "../../kernels/convolution/short_convolution.ts";
 import type { AttentionShape } from "../../kernels/attention/attention_shape.ts";
-import { gatedForward, type Linear, linearForward } from "./linear.ts";
+import { addBranch, type Branch, normedRows } from "./branch.ts";
+import {
+  type FeedForwardActivations,
+  feedForwardEnd,
+  type FeedForwardInner,
+  feedForwardInner,
+  innerTensors,
+  roomForGateUp,
+} from "./feed_forward.ts";
+import { linearForward } from "./linear.ts";
 import type { Layer, Model } from "./model.ts";
 import type { PackedBatch } from "./packed_batch.ts";
-import type { Parameter } from "./parameters.ts";
 
 /** Tensors that a layer's attention made and its gradient needs. */
 export interface AttentionActivations {
@@ -56,65 +64,9 @@ export interface LayerActivations<Attention> {
   readonly middle: Tensor;
   readonly middleRstd: Tensor;
   readonly middleNormed: Tensor;
-  /** [T, 2·I] */
-  readonly gateUp: Tensor;
-  /** [T, I] */
-  readonly inner: Tensor;
+  readonly feedForward: FeedForwardActivations;
   /** What the feed-forward block gave before its norm; null where it has none. */
   readonly feedForwardBranch: Branch | null;
-}
-
-/** What a block gives, with a norm of its own before it is added to the residual stream. */
-export interface Branch {
-  /** [T, C] before the norm */
-  readonly x: Tensor;
-  /** [T] */
-  readonly rstd: Tensor;
-}
-
-/**
- * A norm of the model.
- *
- * @param residual added to the rows
- * @param halfRows of the normed rows, filled too
- * @returns the normed rows and their rstd
- */
-function normedRows(
-  { gpu, config }: Model,
-  x: Tensor,
-  { weight }: Parameter,
-  { residual, halfRows = null }: {
-    readonly residual?: Tensor;
-    readonly halfRows?: HalfRows | null;
-  } = {},
-) {
-  const y = gpu.tensor(x.shape, "f32", residual ? "residual" : "normed");
-  const rstd = gpu.tensor([x.shape[0]], "f32", "rstd");
-  const { normEpsilon, norms: { fromOne } } = config;
-  rmsnormForward(gpu, x, weight, y, rstd, normEpsilon, { fromOne, residual, halfRows });
-  return { y, rstd };
-}
-
-/**
- * A block's last projection, and its norm where it has one.
- *
- * @param x [T, I]
- * @param residual [T, C]
- * @returns the residual stream after the block [T, C]
- */
-function addBranch(
-  model: Model,
-  label: string,
-  { linear, norm }: { readonly linear: Linear; readonly norm: Parameter | null },
-  x: Tensor,
-  residual: Tensor,
-): { readonly sum: Tensor; readonly branch: Branch | null } {
-  if (!norm) {
-    return { sum: linearForward(model.gpu, label, linear, x, { residual }), branch: null };
-  }
-  const given = linearForward(model.gpu, label, linear, x);
-  const { y, rstd } = normedRows(model, given, norm, { residual });
-  return { sum: y, branch: { x: given, rstd } };
 }
 
 /**
@@ -137,13 +89,19 @@ export function layerQkv(
   }, ({ normed, qkv }) => [normed.y, normed.rstd, qkv]);
 }
 
+/** A layer before its last projection. */
+interface LayerInterior<Attention>
+  extends Omit<LayerActivations<Attention>, "feedForward" | "feedForwardBranch"> {
+  readonly fed: FeedForwardInner;
+}
+
 /**
  * One decoder layer but for its last projection. Prefill, decoding and training differ in where the keys
  * lie and in nothing else, so they share this function, and with it every bit outside attention.
  *
  * @param input [T, C]
  * @param attend makes the attention's output from `qkv`
- * @param gateUp [T, 2·I] filled, or null
+ * @param gateUp of `roomForGateUp`, filled, or null
  */
 function layerInterior<Attention extends { readonly output: Tensor }>(
   model: Model,
@@ -151,8 +109,8 @@ function layerInterior<Attention extends { readonly output: Tensor }>(
   input: Tensor,
   attend: (qkv: Tensor) => Attention,
   gateUp: Tensor | null,
-): Omit<LayerActivations<Attention>, "gateUp" | "feedForwardBranch"> {
-  const { gpu, config } = model;
+): LayerInterior<Attention> {
+  const { gpu } = model;
   const [T] = input.shape;
   const { normed: first, qkv } = layerQkv(model, layer, input);
   const attention = attend(qkv);
@@ -160,18 +118,16 @@ function layerInterior<Attention extends { readonly output: Tensor }>(
   const { attentionOutput: linear, attentionNorm: norm } = layer;
   const { sum: middle, branch: attentionBranch } = addBranch(
     model,
-    "attention output",
-    { linear, norm },
-    attended,
+    norm,
+    (residual) => linearForward(gpu, "attention output", linear, attended, { residual }),
     input,
   );
-  const { second, inner } = gpu.scope(() => {
+  const { second, fed } = gpu.scope(() => {
     const halfRows = roomForHalfRows(gpu, middle.shape);
     const second = normedRows(model, middle, layer.postNorm, { halfRows });
-    const options = { kept: gateUp, activation: config.activation, halfRows };
-    const inner = gatedForward(gpu, "gate and up", layer.gateUp, second.y, options);
-    return { second, inner };
-  }, ({ second, inner }) => [second.y, second.rstd, inner]);
+    const fed = feedForwardInner(model, layer, second.y, gateUp, halfRows);
+    return { second, fed };
+  }, ({ second, fed }) => [second.y, second.rstd, ...innerTensors(fed)]);
   return {
     input,
     inputRstd: first.rstd,
@@ -182,29 +138,31 @@ function layerInterior<Attention extends { readonly output: Tensor }>(
     middle,
     middleRstd: second.rstd,
     middleNormed: second.y,
-    inner,
+    fed,
   };
 }
 
-/** Activations of a layer up to its last projection, for its gradient. */
+/**
+ * A layer and what its gradient needs. Call inside a `gpu.scope`.
+ *
+ * @param isEndWanted whether the residual stream after it is
+ */
 function layerActivations<Attention extends { readonly output: Tensor }>(
   model: Model,
   layer: Layer,
   input: Tensor,
   attend: (qkv: Tensor) => Attention,
-): Omit<LayerActivations<Attention>, "feedForwardBranch"> {
-  const { gpu, config: { intermediateSize } } = model;
-  const gateUp = gpu.tensor([input.shape[0], 2 * intermediateSize], "f32", "gate and up");
-  return { ...layerInterior(model, layer, input, attend, gateUp), gateUp };
-}
-
-/** A layer's last projection. @returns the residual stream after the layer [T, C] */
-function layerEnd(
-  model: Model,
-  { down: linear, feedForwardNorm: norm }: Layer,
-  { inner, middle }: { readonly inner: Tensor; readonly middle: Tensor },
-): { readonly sum: Tensor; readonly branch: Branch | null } {
-  return addBranch(model, "down", { linear, norm }, inner, middle);
+  isEndWanted: boolean,
+): { readonly made: LayerActivations<Attention>; readonly sum: Tensor | null } {
+  const gateUp = roomForGateUp(model, layer, input.shape[0]);
+  const { fed, ...made } = layerInterior(model, layer, input, attend, gateUp);
+  const { sum, branch: feedForwardBranch } = isEndWanted || layer.feedForwardNorm
+    ? feedForwardEnd(model, layer, fed, made.middle)
+    : { sum: null, branch: null };
+  const { routing } = fed;
+  if (routing) model.gpu.release(fed.inner);
+  const feedForward = { gateUp, inner: routing ? null : fed.inner, routing };
+  return { made: { ...made, feedForward, feedForwardBranch }, sum };
 }
 
 /**
@@ -220,7 +178,8 @@ export function layerForward(
   input: Tensor,
   attend: (qkv: Tensor) => { readonly output: Tensor },
 ): Tensor {
-  return layerEnd(model, layer, layerInterior(model, layer, input, attend, null)).sum;
+  const { fed, middle } = layerInterior(model, layer, input, attend, null);
+  return feedForwardEnd(model, layer, fed, middle).sum;
 }
 
 /** Embeds tokens. @returns [T, C] */
@@ -354,19 +313,14 @@ export function forwardForTraining(
   for (const layer of model.layers) {
     const input = x;
     const attend = mixPacked(model, layer, batch);
-    const activations = () => layerActivations(model, layer, input, attend);
     if (checkpointing) {
       x = gpu.scope(() => layerForward(model, layer, input, attend), (kept) => [kept]);
-      layers.push(() => {
-        const made = activations();
-        const end = layer.feedForwardNorm ? layerEnd(model, layer, made) : null;
-        return { ...made, feedForwardBranch: end && end.branch };
-      });
+      layers.push(() => layerActivations(model, layer, input, attend, false).made);
     } else {
-      const made = activations();
-      const { sum, branch: feedForwardBranch } = layerEnd(model, layer, made);
+      const { made, sum } = layerActivations(model, layer, input, attend, true);
+      if (!sum) throw new Error("a layer without its end");
       x = sum;
-      layers.push(() => ({ ...made, feedForwardBranch }));
+      layers.push(() => made);
     }
   }
   const { hidden, rstd } = finalNorm(model, x);

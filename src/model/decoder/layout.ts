@@ -1,8 +1,8 @@
 import { bytesOf, type MatrixType } from "../../gpu/tensor.ts";
 import { UserError } from "../../base/user_error.ts";
 import { vocabularyBlock } from "../../kernels/losses/log_softmax.ts";
-import { kindOf, type ModelConfig } from "./config.ts";
-import { convolutionNames, moduleNames } from "./names.ts";
+import { type ExpertsKind, kindOf, type ModelConfig } from "./config.ts";
+import { convolutionNames, expertModule, moduleNames } from "./names.ts";
 
 /** A tensor as Hugging Face names it, or some rows of one, and where they lie in a block. */
 export interface NamedRange {
@@ -95,12 +95,15 @@ export interface JoinedModules {
   readonly modules: [string, number][];
 }
 
-/** The projections of a layer by the block in which they lie. A convolution's stand in the places of attention's. */
+/**
+ * The projections of a layer by the block in which they lie. A convolution's stand in the places of attention's. A layer
+ * with experts has neither gate and up nor down of its own: see `expertBlocks`.
+ */
 export interface LayerModules {
   readonly qkv: JoinedModules;
   readonly attentionOutput: JoinedModules;
-  readonly gateUp: JoinedModules;
-  readonly down: JoinedModules;
+  readonly gateUp?: JoinedModules;
+  readonly down?: JoinedModules;
 }
 
 /** The projections of layer `layer`. */
@@ -108,14 +111,15 @@ export function modulesOf(config: ModelConfig, layer: number): LayerModules {
   const { hiddenSize: C, intermediateSize: I, heads: H, kvHeads: KV, headDim: D } = config;
   const names = moduleNames(config.architecture);
   const isFused = config.fusedProjections;
-  const feedForward = {
+  const { taps, experts } = kindOf(config, layer);
+  const feedForward: Pick<LayerModules, "gateUp" | "down"> = experts ? {} : {
     gateUp: {
       inputs: C,
       modules: isFused ? [["mlp.gate_up_proj", 2 * I]] : [[names.gate, I], [names.up, I]],
     },
     down: { inputs: I, modules: [[names.down, C]] },
-  } satisfies Partial<LayerModules>;
-  if (kindOf(config, layer).taps !== undefined) {
+  };
+  if (taps !== undefined) {
     const { inputs, output } = convolutionNames;
     return {
       qkv: { inputs: C, modules: [[inputs, 3 * C]] },
@@ -135,6 +139,34 @@ export function modulesOf(config: ModelConfig, layer: number): LayerModules {
   };
 }
 
+/** Tensors of a layer by name, and their shapes. */
+type NamedShapes = [string, number[]][];
+
+/** The blocks of a layer's router and experts: the matrices of all experts lie one after the other. */
+function expertBlocks(
+  { hiddenSize: C, architecture }: ModelConfig,
+  { count, innerSize: I }: ExpertsKind,
+): Record<ExpertBlockKey, NamedShapes> {
+  const names = moduleNames(architecture);
+  const each = (modules: readonly (readonly [string, number[]])[]): NamedShapes =>
+    Array.from(
+      { length: count },
+      (_, expert) =>
+        modules.map(([module, shape]): [string, number[]] => [
+          `${expertModule(names, expert, module)}.weight`,
+          shape,
+        ]),
+    ).flat();
+  return {
+    router: [[`${names.router}.weight`, [count, C]]],
+    expertGateUp: each([[names.gate, [I, C]], [names.up, [I, C]]]),
+    expertDown: each([[names.down, [C, I]]]),
+  };
+}
+
+/** The blocks of a layer that has experts. */
+export type ExpertBlockKey = "router" | "expertGateUp" | "expertDown";
+
 /**
  * All parameters of a model in the order they lie in memory. Projections that read the same input
  * share a block, so that one product makes their outputs.
@@ -150,14 +182,16 @@ export function parameterBlocks(
   const table = [config.vocabularySize, C] as const;
   const blocks = tableTiles("embedding", "model.embed_tokens.weight", table, most);
   for (let layer = 0; layer < config.layers; layer++) {
-    const { taps } = kindOf(config, layer);
+    const { taps, experts } = kindOf(config, layer);
     const layerModules = modulesOf(config, layer);
     const name = (rest: string) => `model.layers.${layer}.${rest}`;
-    const add = (key: string, tensors: [string, number[]][]) =>
+    const add = (key: string, tensors: NamedShapes) =>
       blocks.push(block(layerKey(layer, key), tensors.map(([rest, shape]) => [name(rest), shape])));
     add("inputNorm", [[`${names.inputNorm}.weight`, [C]]]);
     const linear = (key: keyof LayerModules, hasBias: boolean) => {
-      const { inputs, modules } = layerModules[key];
+      const joined = layerModules[key];
+      if (!joined) return;
+      const { inputs, modules } = joined;
       add(key, modules.map(([module, rows]) => [`${module}.weight`, [rows, inputs]]));
       if (!hasBias) return;
       add(biasKey(key), modules.map(([module, rows]) => [`${module}.bias`, [rows]]));
@@ -176,6 +210,9 @@ export function parameterBlocks(
     add("postNorm", [[`${names.postNorm}.weight`, [C]]]);
     linear("gateUp", biases.feedForward);
     linear("down", biases.feedForward);
+    if (experts) {
+      for (const [key, tensors] of Object.entries(expertBlocks(config, experts))) add(key, tensors);
+    }
     if (after) add("feedForwardNorm", [["post_feedforward_layernorm.weight", [C]]]);
   }
   blocks.push(block("finalNorm", [[`${names.finalNorm}.weight`, [C]]]));

@@ -1,6 +1,7 @@
 import { UserError } from "../../base/user_error.ts";
 import type { ModelConfig } from "./config.ts";
 import { type Block, boundElements, layerKey, modulesOf } from "./layout.ts";
+import { lastName, moduleNames } from "./names.ts";
 import type { Parameter, Parameters } from "./parameters.ts";
 
 /** Projections that an adapter may change. */
@@ -49,13 +50,18 @@ export function orderTargets(targets: readonly LoraTarget[]): LoraTarget[] {
  * The projections of a model that an adapter changes, by the model's own names: where it has one in the place of
  * others, that one if any of these is asked for, or all of them where some of its layers have these themselves.
  *
- * @throws UserError naming one that the model does not have
+ * @throws UserError naming one that the model does not have, or has in experts
  */
 export function targetsIn(config: ModelConfig, targets: readonly LoraTarget[]): LoraTarget[] {
-  const own = new Set(
-    Array.from({ length: config.layers }, (_, layer) => projectionGroups(config, layer))
-      .flat(2).flatMap(({ projections }) => projections.map(({ target }) => target)),
-  );
+  const ofExperts = targets.find((target) => isOfExperts(config, target));
+  if (ofExperts !== undefined) {
+    throw new UserError(
+      `${ofExperts} is a projection of experts in this model, which adapters do not change; name as targets some of ${
+        targetsOf(config).join(", ")
+      }`,
+    );
+  }
+  const own = projectionsOf(config);
   const isAsked = (target: LoraTarget) => targets.includes(target);
   const chosen = [...own].filter((target) => {
     const parts = partsOf(target);
@@ -68,6 +74,27 @@ export function targetsIn(config: ModelConfig, targets: readonly LoraTarget[]): 
   );
   if (missing === undefined) return orderTargets(chosen);
   throw new UserError(`the model has no ${missing}; its projections are ${[...own].join(", ")}`);
+}
+
+/** Projections of a model, by its own names. */
+function projectionsOf(config: ModelConfig): ReadonlySet<LoraTarget> {
+  return new Set(
+    Array.from({ length: config.layers }, (_, layer) => projectionGroups(config, layer))
+      .flat(2).flatMap(({ projections }) => projections.map(({ target }) => target)),
+  );
+}
+
+/** Whether experts have such projections, which no adapter changes; it is false of a model without experts. */
+function isOfExperts({ kinds, architecture }: ModelConfig, target: LoraTarget): boolean {
+  if (kinds.every(({ experts }) => experts === undefined)) return false;
+  const { gate, up, down } = moduleNames(architecture);
+  return [gate, up, down].map((module) => lastName(module) as LoraTarget)
+    .some((one) => one === target || partsOf(one).includes(target));
+}
+
+/** All projections of a model that an adapter may change, by the model's own names. */
+export function targetsOf(config: ModelConfig): LoraTarget[] {
+  return orderTargets([...projectionsOf(config)].filter((one) => !isOfExperts(config, one)));
 }
 
 const partsOf = (target: LoraTarget): readonly LoraTarget[] =>
@@ -97,7 +124,8 @@ interface AdaptedProjection {
 }
 
 /** The blocks of a layer that an adapter may change. */
-export type LoraBlockKey = "qkv" | "attentionOutput" | "gateUp" | "down";
+const loraBlockKeys = ["qkv", "attentionOutput", "gateUp", "down"] as const;
+export type LoraBlockKey = (typeof loraBlockKeys)[number];
 
 interface Projection {
   readonly target: LoraTarget;
@@ -116,16 +144,16 @@ interface ProjectionGroup {
 
 function projectionGroups(config: ModelConfig, layer: number): ProjectionGroup[] {
   const blocks = modulesOf(config, layer);
-  const group = (key: LoraBlockKey) => ({
-    key,
-    width: blocks[key].inputs,
-    projections: blocks[key].modules.map(([module, rows]) => ({
-      target: module.slice(module.indexOf(".") + 1) as LoraTarget,
+  return loraBlockKeys.flatMap((key) => {
+    const block = blocks[key];
+    if (!block) return [];
+    const projections = block.modules.map(([module, rows]) => ({
+      target: lastName(module) as LoraTarget,
       module,
       rows,
-    })),
+    }));
+    return [{ key, width: block.inputs, projections }];
   });
-  return [group("qkv"), group("attentionOutput"), group("gateUp"), group("down")];
 }
 
 const aKey = (layer: number, key: LoraBlockKey) => layerKey(layer, `${key}.A`);

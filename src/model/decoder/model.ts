@@ -1,6 +1,6 @@
 import type { Gpu } from "../../gpu/gpu.ts";
-import { kindOf, type LayerKind, type ModelConfig } from "./config.ts";
-import { biasKey, layerKey, parameterBlocks } from "./layout.ts";
+import { type ExpertsKind, kindOf, type LayerKind, type ModelConfig } from "./config.ts";
+import { biasKey, type ExpertBlockKey, layerKey, parameterBlocks } from "./layout.ts";
 import type { Linear } from "./linear.ts";
 import { type LoraBlockKey, loraBlocks, type LoraConfig, loraGroups } from "./lora.ts";
 import {
@@ -30,12 +30,28 @@ export interface Layer {
   readonly attentionNorm: Parameter | null;
   /** [C] */
   readonly postNorm: Parameter;
+  readonly feedForward: DenseFeedForward | ExpertFeedForward;
+  /** [C] of what the feed-forward block gives, before it is added (Gemma) */
+  readonly feedForwardNorm: Parameter | null;
+}
+
+/** A feed-forward block. */
+export interface DenseFeedForward {
   /** [2·I, C]: rows of the gate, then of the up projection */
   readonly gateUp: Linear;
   /** [C, I] */
   readonly down: Linear;
-  /** [C] of what the feed-forward block gives, before it is added (Gemma) */
-  readonly feedForwardNorm: Parameter | null;
+}
+
+/** A feed-forward block of experts, E of them. */
+export interface ExpertFeedForward {
+  readonly experts: ExpertsKind;
+  /** [E, C] */
+  readonly router: Parameter;
+  /** [E·2·I, C]: of each expert the rows of the gate, then of the up projection */
+  readonly gateUp: Parameter;
+  /** [E·C, I] */
+  readonly down: Parameter;
 }
 
 /** A low-rank adapter on a model. */
@@ -173,6 +189,11 @@ export class Model {
       convolves ? 3 * hiddenSize : hiddenSize,
       2 * intermediateSize,
       (heads + 2 * kvHeads) * headDim,
+      ...this.layers.map(({ kind: { experts } }) =>
+        experts
+          ? Math.max(experts.count, experts.chosen * Math.max(hiddenSize, 2 * experts.innerSize))
+          : 0
+      ),
     );
     return Math.max(1, Math.floor(this.gpu.device.limits.maxStorageBufferBindingSize / 4 / widest));
   }
@@ -213,6 +234,12 @@ export class Model {
   }
 }
 
+/** The projections of a layer that an adapter may change. */
+export function linearsOf({ qkv, attentionOutput, feedForward }: Layer): Linear[] {
+  const others = "experts" in feedForward ? [] : [feedForward.gateUp, feedForward.down];
+  return [qkv, attentionOutput, ...others];
+}
+
 function makeLayer({ config, parameters, adapter }: Model, layer: number): Layer {
   const get = (key: string) => parameters.get(layerKey(layer, key));
   const groups = adapter ? loraGroups(config, adapter.config, adapter.parameters, layer) : {};
@@ -225,6 +252,8 @@ function makeLayer({ config, parameters, adapter }: Model, layer: number): Layer
   const { residual } = config.scales;
   const kind = kindOf(config, layer);
   const attends = kind.taps === undefined;
+  const expert = (key: ExpertBlockKey) => get(key);
+  const { experts } = kind;
   return {
     kind,
     inputNorm: get("inputNorm"),
@@ -235,8 +264,14 @@ function makeLayer({ config, parameters, adapter }: Model, layer: number): Layer
     attentionOutput: linear("attentionOutput", residual),
     attentionNorm: config.norms.after ? get("attentionNorm") : null,
     postNorm: get("postNorm"),
-    gateUp: linear("gateUp"),
-    down: linear("down", residual),
+    feedForward: experts
+      ? {
+        experts,
+        router: expert("router"),
+        gateUp: expert("expertGateUp"),
+        down: expert("expertDown"),
+      }
+      : { gateUp: linear("gateUp"), down: linear("down", residual) },
     feedForwardNorm: config.norms.after ? get("feedForwardNorm") : null,
   };
 }

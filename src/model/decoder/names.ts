@@ -14,6 +14,10 @@ export interface ModuleNames {
   readonly gate: string;
   readonly up: string;
   readonly down: string;
+  /** Chooses a token's experts. */
+  readonly router: string;
+  /** Holds the experts, by number. */
+  readonly experts: string;
   readonly finalNorm: string;
 }
 
@@ -29,6 +33,8 @@ const usual: ModuleNames = {
   gate: "mlp.gate_proj",
   up: "mlp.up_proj",
   down: "mlp.down_proj",
+  router: "mlp.gate",
+  experts: "mlp.experts",
   finalNorm: "model.norm",
 };
 
@@ -45,6 +51,8 @@ const others: Partial<Record<Architecture, ModuleNames>> = {
     gate: "feed_forward.w1",
     up: "feed_forward.w3",
     down: "feed_forward.w2",
+    router: "feed_forward.gate",
+    experts: "feed_forward.experts",
     finalNorm: "model.embedding_norm",
   },
 };
@@ -53,6 +61,13 @@ const others: Partial<Record<Architecture, ModuleNames>> = {
 export function moduleNames(architecture: Architecture): ModuleNames {
   return others[architecture] ?? usual;
 }
+
+/** What a projection is called within its module, or within an expert. */
+export const lastName = (module: string) => module.slice(module.lastIndexOf(".") + 1);
+
+/** The module of an expert that does what `module` does in a block without experts. */
+export const expertModule = ({ experts }: ModuleNames, expert: number, module: string) =>
+  `${experts}.${expert}.${lastName(module)}`;
 
 /** The modules of a gated short convolution. */
 export const convolutionNames = {

@@ -76,6 +76,11 @@ export function ggufConfig(file: GgufFile): ModelConfig {
     sliding_window_pattern: value("attention.sliding_window") ? undefined : 1,
     attn_logit_softcapping: value("attn_logit_softcapping"),
     final_logit_softcapping: value("final_logit_softcapping"),
+    // Of mixtures of experts.
+    num_experts: value("expert_count"),
+    num_experts_per_tok: value("expert_used_count"),
+    moe_intermediate_size: value("expert_feed_forward_length"),
+    norm_topk_prob: family.gguf.experts?.normalised,
     ...ropeKeys(file, String(name), value, Number(headDim)),
   }, path);
   const { normEpsilon, scales } = config;

@@ -1,10 +1,11 @@
+import { mostExperts } from "../decoder/config.ts";
 import { convolutionNames } from "../decoder/names.ts";
 import { GGMLQuantizationType, gguf } from "@huggingface/gguf";
 import { type OpenFile, SeekMode } from "../../platform/system/files.ts";
 import { UserError } from "../../base/user_error.ts";
 import { isStoredType, storedBytes, storedTypes } from "../../kernels/parts/stored_type.ts";
 import { openForReading, readExactly } from "./file_reading.ts";
-import { ggufTensorName, hasOneAdded, isInterleaved } from "./gguf_names.ts";
+import { ggufTensorName, hasOneAdded, isInterleaved, stackedNames } from "./gguf_names.ts";
 import type { StoredTensor, WeightFile } from "./weight_file.ts";
 
 /** Values of a GGUF header by key; numbers of 64 bits are bigint. */
@@ -45,9 +46,11 @@ export async function openGguf(path: string): Promise<GgufFile> {
     if (!littleEndian) throw new UserError(`${path} is a big-endian file; expected little-endian`);
     const architecture = String(metadata["general.architecture"]);
     const headDim = headDimOf(metadata, architecture);
-    const places = tensorInfos.map(({ name, shape, dtype, offset }): Place => {
+    const places = tensorInfos.flatMap(({ name, shape, dtype, offset }): Place[] => {
       const begin = Number(tensorDataOffset) + Number(offset);
-      return placeTensor(path, size, architecture, headDim, name, shape.map(Number), dtype, begin);
+      const dimensions = shape.map(Number);
+      const place = placeTensor(path, size, architecture, headDim, name, dimensions, dtype, begin);
+      return expertPlaces(place, stackedNames(architecture, name));
     });
     checkOverlap(path, places);
     const byName = new Map(places.map((place) => [place.name, place]));
@@ -150,6 +153,17 @@ function placeTensor(
     begin,
     end,
   };
+}
+
+/** The matrices of experts that lie one after the other in a tensor [E, rows, columns]; other tensors stay as they are. */
+function expertPlaces(place: Place, names: ((expert: number) => string) | null): Place[] {
+  const { shape: [count, ...shape], ...tensor } = place.tensor;
+  if (!names || shape.length !== 2 || count > mostExperts) return [place];
+  const bytes = (place.end - place.begin) / count;
+  return Array.from({ length: count }, (_, expert) => {
+    const begin = place.begin + expert * bytes;
+    return { name: names(expert), tensor: { ...tensor, shape }, begin, end: begin + bytes };
+  });
 }
 
 function checkOverlap(path: string, places: readonly Place[]): void {

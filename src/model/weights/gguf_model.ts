@@ -7,6 +7,7 @@ import { holdsNonFinite } from "../../kernels/parts/stored_values.ts";
 import { kindOf, type LayerKind, type ModelConfig, type Rotation } from "../decoder/config.ts";
 import { float32ToBfloat16, float32ToFloat16 } from "../decoder/half_precision.ts";
 import type { Model } from "../decoder/model.ts";
+import { moduleNames } from "../decoder/names.ts";
 import type { NamedTensor } from "../decoder/parameters.ts";
 import { ropeDivisors } from "../decoder/rope_scaling.ts";
 import { families } from "./config/families.ts";
@@ -18,6 +19,7 @@ import {
   nameInGguf,
   ropeFactorsName,
   shortFactorsName,
+  stackedNames,
 } from "./gguf_names.ts";
 import { tokenizerValues } from "./gguf_tokenizer_values.ts";
 import { encodeGguf, type GgufTensorStream, ggufValue, type GgufValues } from "./gguf_writing.ts";
@@ -71,16 +73,19 @@ export async function ggufFile(
 ): Promise<FileContent> {
   const { gguf: { name: architecture } } = families[config.architecture];
   expectWritable(config);
-  const tensors = [...named].map(([tensor, stored]) => {
-    const inFile = nameInGguf(architecture, tensor);
+  const { router } = moduleNames(config.architecture);
+  const byName = Map.groupBy(named, ([tensor]) => nameInGguf(architecture, tensor));
+  const tensors = Array.from(byName, ([inFile, parts]) => {
+    const [[tensor, stored]] = parts;
+    // Readers take no other type for what chooses experts.
+    const asked = tensor.endsWith(`.${router}.weight`) ? "F32" : in8Bits?.(tensor) ? "Q8_0" : type;
+    const written = typeOf(tensor, stored.shape, asked);
+    if (stackedNames(architecture, inFile)) {
+      return stacked(inFile, parts.map(([, part]) => part), written);
+    }
     const head = isInterleaved(architecture, inFile) ? config.headDim : 0;
-    const written = hasOneAdded(architecture, tensor) ? plusOne(stored) : stored;
-    return stream(
-      inFile,
-      written,
-      typeOf(tensor, stored.shape, in8Bits?.(tensor) ? "Q8_0" : type),
-      head,
-    );
+    const one = hasOneAdded(architecture, tensor) ? plusOne(stored) : stored;
+    return stream(inFile, one, written, head);
   });
   return await encodeGguf({
     ...generalValues(config, name),
@@ -134,6 +139,17 @@ function expectWritable(config: ModelConfig): void {
   if (gguf.isTied && !config.tiedEmbeddings) throw refused(`a head of its own in ${gguf.name}`);
   if (gguf.hasCaps && (caps.attention === null || caps.logits === null)) {
     throw refused(`scores and logits without a cap in ${gguf.name}`);
+  }
+  if (gguf.experts) {
+    const { normalised } = gguf.experts;
+    for (const { experts } of config.kinds) {
+      if (!experts) throw refused(`layers without experts in ${gguf.name}`);
+      if (experts.normalised !== normalised) {
+        throw refused(
+          `weights of experts that ${normalised ? "do not" : ""} sum to 1 in ${gguf.name}`,
+        );
+      }
+    }
   }
   const { every } = gguf;
   if (!every) return;
@@ -204,6 +220,7 @@ function shapeValues(config: ModelConfig): GgufValues {
     vocab_size: whole(config.vocabularySize),
     ...rotationValues(config),
     ...familyValues(config),
+    ...expertValues(config),
   };
   const { gguf: { name } } = families[config.architecture];
   return Object.fromEntries(
@@ -215,6 +232,16 @@ const convolves = ({ kinds }: ModelConfig) => kinds.some(({ taps }) => taps !== 
 
 const layerNumbers = (config: ModelConfig, numberOf: (kind: LayerKind) => number) =>
   Array.from({ length: config.layers }, (_, i) => numberOf(kindOf(config, i)));
+
+function expertValues({ kinds: [{ experts }] }: ModelConfig): GgufValues {
+  if (!experts) return {};
+  const { whole } = ggufValue;
+  return {
+    expert_count: whole(experts.count),
+    expert_used_count: whole(experts.chosen),
+    expert_feed_forward_length: whole(experts.innerSize),
+  };
+}
 
 /** What a family's files say besides. */
 function familyValues({ architecture, kinds, scales, caps }: ModelConfig): GgufValues {
@@ -334,6 +361,18 @@ function stream(
       }
     },
   };
+}
+
+/** Matrices [rows, columns] of E experts as one tensor [E, rows, columns]. */
+function stacked(name: string, parts: readonly NamedTensor[], type: StoredType): GgufTensorStream {
+  const [{ shape: [rows, columns] }] = parts;
+  const all: NamedTensor = {
+    shape: [parts.length * rows, columns],
+    async *pieces() {
+      for (const { pieces } of parts) yield* pieces();
+    },
+  };
+  return { ...stream(name, all, type, 0), shape: [parts.length, rows, columns] };
 }
 
 /** The same elements in pieces of `size`, the last one with what is left. */

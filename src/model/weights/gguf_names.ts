@@ -1,5 +1,6 @@
 /** Names that llama.cpp gives the tensors of a model, in the words of Hugging Face. */
 
+import { expertModule, lastName, type ModuleNames, moduleNames } from "../decoder/names.ts";
 import { familyOfGguf } from "./config/families.ts";
 
 const outside: Readonly<Record<string, string>> = {
@@ -21,7 +22,11 @@ const inLayer: Readonly<Record<string, string>> = {
   ffn_gate: "mlp.gate_proj",
   ffn_up: "mlp.up_proj",
   ffn_down: "mlp.down_proj",
+  ffn_gate_inp: "mlp.gate",
 };
+
+/** Projections of experts, of which a file has those of a layer in one tensor, and what does the same without experts. */
+const stacks = { ffn_gate_exps: "gate", ffn_up_exps: "up", ffn_down_exps: "down" } as const;
 
 /** Factors by which the frequencies of the rotation are divided; Llama 3.1's file form of its scaling. */
 export const ropeFactorsName = "rope_freqs.weight";
@@ -45,6 +50,23 @@ export function ggufTensorName(architecture: string, name: string): string {
   return match && Object.hasOwn(outside, match[1]) ? `${outside[match[1]]}.${match[2]}` : name;
 }
 
+/**
+ * The Hugging Face names of the experts' matrices that a GGUF tensor holds one after the other; null of another tensor.
+ *
+ * @param architecture of the file
+ */
+export function stackedNames(
+  architecture: string,
+  name: string,
+): ((expert: number) => string) | null {
+  const family = familyOfGguf(architecture);
+  const match = /^blk\.(\d+)\.(\w+)\.weight$/.exec(name);
+  if (!family?.gguf.experts || !match || !Object.hasOwn(stacks, match[2])) return null;
+  const names = moduleNames(family.architecture);
+  const module = names[stacks[match[2] as keyof typeof stacks]];
+  return (expert) => `model.layers.${match[1]}.${expertModule(names, expert, module)}.weight`;
+}
+
 /** Whether a file pairs the rows that are rotated together, as it does with queries and keys of some families. */
 export function isInterleaved(architecture: string, name: string): boolean {
   return familyOfGguf(architecture)?.gguf.isInterleaved === true &&
@@ -56,11 +78,18 @@ export function hasOneAdded(architecture: string, name: string): boolean {
   return familyOfGguf(architecture)?.gguf.addsOne === true && name.endsWith("norm.weight");
 }
 
+/** The stack in which an expert's module of this name lies; undefined of a module that is none of an expert. */
+function expertPart(names: ModuleNames, module: string): string | undefined {
+  if (!module.startsWith(`${names.experts}.`)) return undefined;
+  const keys = Object.keys(stacks) as (keyof typeof stacks)[];
+  return keys.find((key) => lastName(names[stacks[key]]) === lastName(module));
+}
+
 const nameOf = (names: Readonly<Record<string, string>>, module: string) =>
   Object.entries(names).find(([, name]) => name === module)?.[0];
 
 /**
- * llama.cpp's name of a tensor that Hugging Face calls `name`.
+ * llama.cpp's name of a tensor that Hugging Face calls `name`; the matrices of a layer's experts share one.
  *
  * @param architecture of the file
  * @throws Error when it has none
@@ -68,7 +97,10 @@ const nameOf = (names: Readonly<Record<string, string>>, module: string) =>
 export function nameInGguf(architecture: string, name: string): string {
   const match = /^(?:model\.layers\.(\d+)\.)?(.+)\.(weight|bias)$/.exec(name);
   const [, layer, module = "", kind] = match ?? [];
-  const own = familyOfGguf(architecture)?.gguf.modules ?? {};
+  const family = familyOfGguf(architecture);
+  const own = family?.gguf.modules ?? {};
+  const ofExpert = family && expertPart(moduleNames(family.architecture), module);
+  if (ofExpert) return `blk.${layer}.${ofExpert}.weight`;
   const gguf = layer === undefined
     ? nameOf(outside, module)
     : nameOf(own, module) ?? nameOf(inLayer, module);

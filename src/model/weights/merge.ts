@@ -1,7 +1,7 @@
 import { gemm } from "../../kernels/products/gemm.ts";
 import type { LoraGroup } from "../decoder/lora.ts";
 import type { Linear } from "../decoder/linear.ts";
-import type { Model } from "../decoder/model.ts";
+import { linearsOf, type Model } from "../decoder/model.ts";
 
 /**
  * Adds an adapter to the weights it was trained on: W + alpha/rank · B·A. The model then says what it said
@@ -11,7 +11,7 @@ import type { Model } from "../decoder/model.ts";
  */
 export function mergeAdapter(model: Model): void {
   for (const layer of model.layers) {
-    for (const linear of [layer.qkv, layer.attentionOutput, layer.gateUp, layer.down]) {
+    for (const linear of linearsOf(layer)) {
       if (linear.adapter) mergeGroup(model, linear, linear.adapter);
     }
   }

@@ -8,7 +8,7 @@ import { onEveryGpu } from "../../kernels/harness.ts";
 import { familyModel } from "../../model/families.ts";
 import { alone, ask, content, finish, plain, withSampler } from "./wanted.ts";
 
-/** Of each family one with all that it has: biases, scales, layers without rotation, a part of a head rotated; convolutions. */
+/** Of each family one with all that it has: biases, scales, layers without rotation, a part of a head rotated; convolutions; experts. */
 const names = [
   "llama-5",
   "mistral-3",
@@ -22,6 +22,8 @@ const names = [
   "gemma2-5",
   "lfm2-2",
   "lfm2-5",
+  "qwen3moe-2",
+  "qwen3moe-5",
 ];
 
 for (const name of names) {

@@ -144,6 +144,7 @@ Deno.test("models that have something else are decoded by launches", async () =>
     ["a norm of queries and keys", { qkNorm: true }],
     ["a window", { kinds: [{ ...wholeHeads(8, 10000)[0], window: 16 }] }],
     ["layers of two kinds", { kinds: [...wholeHeads(8, 10000), ...wholeHeads(8, 100)] }],
+    ["convolutions", { kinds: [{ ...wholeHeads(8, 10000)[0], taps: 3 }] }],
     ["biases", { biases: { ...plainDecoder.biases, qkv: true } }],
     ["norms of 1 + weight", { norms: { fromOne: true, after: false } }],
     ["capped scores", { caps: { attention: 20, logits: null } }],

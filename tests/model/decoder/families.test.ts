@@ -7,7 +7,7 @@ import assert from "node:assert/strict";
 import { backward } from "../../../src/model/decoder/backward.ts";
 import { forwardForTraining } from "../../../src/model/decoder/forward.ts";
 import { headBackward, headForward, headLogits } from "../../../src/model/decoder/head.ts";
-import { loraTargets, targetsIn } from "../../../src/model/decoder/lora.ts";
+import { targetsOf } from "../../../src/model/decoder/lora.ts";
 import type { Model } from "../../../src/model/decoder/model.ts";
 import { onEveryGpu } from "../../kernels/harness.ts";
 import {
@@ -98,7 +98,7 @@ for (const name of Object.keys(families.models)) {
 for (const name of Object.keys(families.models).filter((name) => name.endsWith("5"))) {
   onEveryGpu(`families: an adapter on ${name} computes what PyTorch does`, async (gpu) => {
     const base = familyModel(gpu, name, { trained: false });
-    const config = { rank: 4, alpha: 8, targets: targetsIn(base.config, loraTargets) };
+    const config = { rank: 4, alpha: 8, targets: targetsOf(base.config) };
     const model = base.adapted({ config, basePath: "", trained: true });
     try {
       setFamilyAdapter(model);

@@ -22,7 +22,7 @@ import {
   storageOfTensor,
 } from "../../../src/model/decoder/layout.ts";
 import { loraTargets } from "../../../src/model/decoder/lora.ts";
-import { Model } from "../../../src/model/decoder/model.ts";
+import { linearsOf, Model } from "../../../src/model/decoder/model.ts";
 import { loadModel } from "../../../src/model/weights/model_folder.ts";
 import { loadWeights } from "../../../src/model/weights/load_weights.ts";
 import { type FrozenStorage, frozenStorageOf } from "../../../src/model/weights/weight_storage.ts";
@@ -193,8 +193,8 @@ onEveryGpu(
     const { parameters } = quantised;
     const [layer] = quantised.layers;
     assert.deepEqual(
-      [quantised.embedding[0], layer.qkv.weight, layer.attentionOutput.weight, layer.gateUp.weight]
-        .concat(layer.down.weight, quantised.head[0], layer.inputNorm)
+      [quantised.embedding[0], ...linearsOf(layer).map(({ weight }) => weight)]
+        .concat(quantised.head[0], layer.inputNorm)
         .map(({ weight }) => weight.dtype),
       ["q4", "q8", "q4", "q8", "q4k", "q8", "f32"],
     );

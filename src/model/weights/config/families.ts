@@ -9,6 +9,7 @@ import {
   plainDecoder,
 } from "../../decoder/config.ts";
 import type { ConfigKeys } from "./config_keys.ts";
+import { qwen3MoeJson, qwen3MoeKinds } from "./experts.ts";
 import {
   gemma2Kinds,
   gemma3Kinds,
@@ -52,6 +53,8 @@ interface GgufTraits {
   readonly scaledByWidth?: number;
   /** Layers without key and value heads convolve. */
   readonly convolves?: boolean;
+  /** All layers have experts, whose weights for a token sum to 1 or not; no key says it. */
+  readonly experts?: { readonly normalised: boolean };
   /** Every nth layer is of another kind than the others, which no key says. */
   readonly every?: { readonly nth: number; is(kind: LayerKind): boolean };
 }
@@ -132,6 +135,17 @@ export const families: Readonly<Record<Architecture, Family>> = {
       qkNorm: true,
     }),
     write: ({ biases }) => ({ attention_bias: biases.qkv }),
+  },
+  qwen3_moe: {
+    modelClass: "Qwen3MoeForCausalLM",
+    gguf: { name: "qwen3moe", experts: { normalised: true } },
+    traits: (keys) => ({
+      ...plainDecoder,
+      biases: { ...llamaBiases(keys), feedForward: false },
+      qkNorm: true,
+    }),
+    kinds: qwen3MoeKinds,
+    write: qwen3MoeJson,
   },
   smollm3: {
     modelClass: "SmolLM3ForCausalLM",
