@@ -8,6 +8,7 @@ import { onMatrixUnits } from "../../kernels/on_matrix_units.ts";
 import {
   batches,
   clippedLoss,
+  expertsKind,
   type Kind,
   tiedKind,
   type Training,
@@ -37,6 +38,7 @@ const kinds: readonly [string, Kind, number][] = [
   ["a table for each", {}, 1],
   ["a table for embedding and head, shards", tiedKind, 3],
   ["weights in bfloat16", { storage: "bf16" }, 1],
+  ["experts", expertsKind, 1],
 ];
 
 for (const [name, kind, shards] of kinds) {

@@ -64,11 +64,23 @@ export const tiedKind: Kind = {
   },
 };
 
+const [dense] = tinyConfig.kinds;
+export const expertsKind: Kind = {
+  config: {
+    architecture: "qwen3_moe",
+    kinds: [{
+      ...dense,
+      experts: { count: 7, chosen: 3, innerSize: 20, normalised: true },
+    }, dense],
+  },
+};
+
 export const kinds: Readonly<Record<string, Kind>> = {
   "a table for embedding and head together": tiedKind,
   "a table for each, and norms of queries and keys": {},
   "weights in bfloat16": { ...tiedKind, storage: "bf16" },
   "weights in float16": { storage: "f16" },
+  "experts": expertsKind,
   "an adapter": { config: { tiedEmbeddings: true }, lora: true },
 };
 
