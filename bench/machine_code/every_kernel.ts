@@ -72,7 +72,8 @@ const models: readonly ModelConfig[] = [
   },
   ...[2, 3].map((chosen) => ({
     ...other,
-    architecture: "qwen3_moe",
+    architecture: chosen === 2 ? "qwen3_moe" : "olmoe",
+    qkNorm: chosen === 2 ? true : "whole",
     headDim: 64,
     layers: 1,
     kinds: [{

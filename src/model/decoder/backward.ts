@@ -22,16 +22,20 @@ import { branchBackward } from "./branch.ts";
 import { feedForwardBackward } from "./feed_forward.ts";
 import { linearBackward } from "./linear.ts";
 import type { Layer, Model } from "./model.ts";
+import { wholeNormBackward } from "./whole_norms.ts";
 import type { PackedBatch } from "./packed_batch.ts";
 
 /**
  * @param dMixed [T, H·D], or of a convolution [T, C]
- * @returns the gradient of `made.qkv`
+ * @returns the gradient of what the projection gave
  */
 function mixerBackward(
   model: Model,
   layer: Layer,
-  { qkv, attention }: Pick<LayerActivations<MixerActivations>, "qkv" | "attention">,
+  { qkv, wholeNorms, attention }: Pick<
+    LayerActivations<MixerActivations>,
+    "qkv" | "wholeNorms" | "attention"
+  >,
   batch: PackedBatch,
   dMixed: Tensor,
 ): Tensor {
@@ -59,7 +63,7 @@ function mixerBackward(
     attentionShape(model, layer),
   );
   const { queryNorm, keyNorm } = layer;
-  const normGradients = queryNorm?.gradient && keyNorm?.gradient
+  const normGradients = !wholeNorms && queryNorm?.gradient && keyNorm?.gradient
     ? { queryNorm: queryNorm.gradient, keyNorm: keyNorm.gradient }
     : null;
   ropeBackward(
@@ -70,7 +74,7 @@ function mixerBackward(
     normGradients,
     ropeOptions(model, layer, batch.longest),
   );
-  return dQkv;
+  return wholeNorms ? wholeNormBackward(model, layer, wholeNorms, dQkv) : dQkv;
 }
 
 /** @returns the gradient of the layer's input [T, C] */

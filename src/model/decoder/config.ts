@@ -14,6 +14,7 @@ export const architectures = [
   "gemma3_text",
   "lfm2",
   "qwen3_moe",
+  "olmoe",
 ] as const;
 export type Architecture = (typeof architectures)[number];
 
@@ -49,7 +50,7 @@ export interface LayerKind {
   readonly window: number | null;
   /** Taps of the gated short convolution in attention's place (LFM2); left out, the layer attends. */
   readonly taps?: number;
-  /** The experts of its feed-forward block (Qwen3-MoE); left out, it is one block, `intermediateSize` wide. */
+  /** The experts of its feed-forward block (Qwen3-MoE, OLMoE); left out, it is one block, `intermediateSize` wide. */
   readonly experts?: ExpertsKind;
 }
 
@@ -83,8 +84,11 @@ export interface ModelConfig {
     /** Gate, up and down. */
     readonly feedForward: boolean;
   };
-  /** RMSNorm on every query and key head (Qwen3, Gemma 3, LFM2). */
-  readonly qkNorm: boolean;
+  /**
+   * RMSNorm on every query and key head (Qwen3, Gemma 3, LFM2), or `whole`: on all queries of a token together, and on all
+   * its keys (OLMoE).
+   */
+  readonly qkNorm: boolean | "whole";
   readonly norms: {
     /** They multiply by 1 + weight (Gemma). */
     readonly fromOne: boolean;

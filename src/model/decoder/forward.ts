@@ -21,6 +21,7 @@ import {
   roomForGateUp,
 } from "./feed_forward.ts";
 import { linearForward } from "./linear.ts";
+import { normTensors, wholeNormed, type WholeNorms } from "./whole_norms.ts";
 import type { Layer, Model } from "./model.ts";
 import type { PackedBatch } from "./packed_batch.ts";
 
@@ -57,6 +58,8 @@ export interface LayerActivations<Attention> {
   readonly inputNormed: Tensor;
   /** [T, (H + 2·KV)·D], or of a convolution [T, 3·C] */
   readonly qkv: Tensor;
+  /** Null where queries and keys are normed head by head or not at all. */
+  readonly wholeNorms: WholeNorms | null;
   readonly attention: Attention;
   /** What attention gave before its norm; null where it has none. */
   readonly attentionBranch: Branch | null;
@@ -80,13 +83,25 @@ export function layerQkv(
   model: Model,
   layer: Layer,
   input: Tensor,
-): { readonly normed: { readonly y: Tensor; readonly rstd: Tensor }; readonly qkv: Tensor } {
-  const { gpu } = model;
+): {
+  readonly normed: { readonly y: Tensor; readonly rstd: Tensor };
+  readonly qkv: Tensor;
+  readonly wholeNorms: WholeNorms | null;
+} {
+  const { gpu, config } = model;
   return gpu.scope(() => {
     const halfRows = roomForHalfRows(gpu, input.shape);
     const normed = normedRows(model, input, layer.inputNorm, { halfRows });
-    return { normed, qkv: linearForward(gpu, "qkv", layer.qkv, normed.y, { halfRows }) };
-  }, ({ normed, qkv }) => [normed.y, normed.rstd, qkv]);
+    const projected = linearForward(gpu, "qkv", layer.qkv, normed.y, { halfRows });
+    if (config.qkNorm !== "whole" || !layer.queryNorm) {
+      return { normed, qkv: projected, wholeNorms: null };
+    }
+    const { qkv, norms: wholeNorms } = wholeNormed(model, layer, projected);
+    return { normed, qkv, wholeNorms };
+  }, ({ normed, qkv, wholeNorms }) => [
+    ...[normed.y, normed.rstd, qkv],
+    ...(wholeNorms ? normTensors(wholeNorms) : []),
+  ]);
 }
 
 /** A layer before its last projection. */
@@ -112,7 +127,7 @@ function layerInterior<Attention extends { readonly output: Tensor }>(
 ): LayerInterior<Attention> {
   const { gpu } = model;
   const [T] = input.shape;
-  const { normed: first, qkv } = layerQkv(model, layer, input);
+  const { normed: first, qkv, wholeNorms } = layerQkv(model, layer, input);
   const attention = attend(qkv);
   const attended = attention.output.reshape(T, attention.output.size / T);
   const { attentionOutput: linear, attentionNorm: norm } = layer;
@@ -133,6 +148,7 @@ function layerInterior<Attention extends { readonly output: Tensor }>(
     inputRstd: first.rstd,
     inputNormed: first.y,
     qkv,
+    wholeNorms,
     attention,
     attentionBranch,
     middle,
@@ -269,8 +285,9 @@ export function ropeOptions(
   { queryNorm, keyNorm, kind: { rotation } }: Layer,
   positions: number,
 ): RopeOptions & { readonly cacheDtype: CacheDtype } {
-  const { heads, kvHeads, headDim, normEpsilon: epsilon, norms: { fromOne } } = model.config;
-  const norm = queryNorm && keyNorm
+  const { heads, kvHeads, headDim, qkNorm, normEpsilon: epsilon, norms: { fromOne } } =
+    model.config;
+  const norm = qkNorm === true && queryNorm && keyNorm
     ? { queryNorm: queryNorm.weight, keyNorm: keyNorm.weight, epsilon, fromOne }
     : undefined;
   const { cacheDtype } = model.gpu;

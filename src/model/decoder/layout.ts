@@ -177,7 +177,7 @@ export function parameterBlocks(
   config: ModelConfig,
   most: (tensor: string) => number = () => Infinity,
 ): Block[] {
-  const { hiddenSize: C, headDim: D, biases } = config;
+  const { hiddenSize: C, headDim: D, heads, kvHeads, biases } = config;
   const names = moduleNames(config.architecture);
   const table = [config.vocabularySize, C] as const;
   const blocks = tableTiles("embedding", "model.embed_tokens.weight", table, most);
@@ -201,8 +201,9 @@ export function parameterBlocks(
       const weight = name(`${convolutionNames.weight}.weight`);
       blocks.push(vector(layerKey(layer, "convolution"), weight, [C, 1, taps]));
     } else if (config.qkNorm) {
-      add("queryNorm", [[`${names.queryNorm}.weight`, [D]]]);
-      add("keyNorm", [[`${names.keyNorm}.weight`, [D]]]);
+      const [Q, K] = config.qkNorm === "whole" ? [heads * D, kvHeads * D] : [D, D];
+      add("queryNorm", [[`${names.queryNorm}.weight`, [Q]]]);
+      add("keyNorm", [[`${names.keyNorm}.weight`, [K]]]);
     }
     linear("attentionOutput", taps === undefined && biases.attentionOutput);
     const { after } = config.norms;

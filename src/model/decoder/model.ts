@@ -18,9 +18,9 @@ export interface Layer {
   readonly inputNorm: Parameter;
   /** [(H + 2·KV)·D, C]: rows of the query heads, then the key heads, then the value heads */
   readonly qkv: Linear;
-  /** [D], Qwen3, Gemma 3 and LFM2 */
+  /** [D], Qwen3, Gemma 3 and LFM2; [H·D] where `qkNorm` is `whole` */
   readonly queryNorm: Parameter | null;
-  /** [D], Qwen3, Gemma 3 and LFM2 */
+  /** [D], Qwen3, Gemma 3 and LFM2; [KV·D] where `qkNorm` is `whole` */
   readonly keyNorm: Parameter | null;
   /** [C · L] of a layer that has a convolution in attention's place, whose `qkv` is [3·C, C]: b, c and x (LFM2) */
   readonly convolution: Parameter | null;

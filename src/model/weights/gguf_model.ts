@@ -140,13 +140,16 @@ function expectWritable(config: ModelConfig): void {
   if (gguf.hasCaps && (caps.attention === null || caps.logits === null)) {
     throw refused(`scores and logits without a cap in ${gguf.name}`);
   }
+  if (gguf.takesOneKeyPerQuery && config.kvHeads !== heads) {
+    throw refused(`key and value heads that queries share in ${gguf.name}`);
+  }
   if (gguf.experts) {
     const { normalised } = gguf.experts;
     for (const { experts } of config.kinds) {
       if (!experts) throw refused(`layers without experts in ${gguf.name}`);
       if (experts.normalised !== normalised) {
         throw refused(
-          `weights of experts that ${normalised ? "do not" : ""} sum to 1 in ${gguf.name}`,
+          `weights of experts that ${normalised ? "do not " : ""}sum to 1 in ${gguf.name}`,
         );
       }
     }

@@ -24,6 +24,7 @@ const names = [
   "lfm2-5",
   "qwen3moe-2",
   "qwen3moe-5",
+  "olmoe-5",
 ];
 
 for (const name of names) {

@@ -80,6 +80,7 @@ function refusal(
   if (cutsWidth && heads * headDim !== hiddenSize) {
     return /no place for heads of \d+ in (qwen2|phi3|lfm2)/;
   }
+  if (/olmoe-[13]/.test(name)) return /no place for key and value heads that queries share/;
   if (name === "qwen3moe-1") return /no place for layers without experts in qwen3moe/;
   if (kinds.every(({ taps }) => taps !== undefined)) {
     return /no place for a model without attention/;

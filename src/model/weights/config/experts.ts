@@ -10,10 +10,10 @@ import { readRotation } from "./rotation_json.ts";
 const countKeys = ["num_experts", "num_local_experts"] as const;
 
 /**
- * @param usual what holds where `norm_topk_prob` is left out
+ * @param widthKey of the width inside an expert
  * @throws UserError naming the key that is not supported
  */
-function readExperts(keys: ConfigKeys, usual: boolean): ExpertsKind {
+function readExperts(keys: ConfigKeys, widthKey: string): ExpertsKind {
   const { file } = keys;
   const countKey = countKeys.find((key) => (keys.json[key] ?? null) !== null) ?? countKeys[0];
   const count = keys.integer(countKey);
@@ -26,13 +26,13 @@ function readExperts(keys: ConfigKeys, usual: boolean): ExpertsKind {
       `${file}: num_experts_per_tok is ${chosen}, more than the ${count} of ${countKey}`,
     );
   }
-  const innerSize = keys.integer("moe_intermediate_size");
+  const innerSize = keys.integer(widthKey);
   if (innerSize % 4 !== 0) {
     throw new UserError(
-      `${file}: moe_intermediate_size is ${innerSize}; the kernels need a multiple of 4`,
+      `${file}: ${widthKey} is ${innerSize}; the kernels need a multiple of 4`,
     );
   }
-  return { count, chosen, innerSize, normalised: keys.flag("norm_topk_prob", usual) };
+  return { count, chosen, innerSize, normalised: keys.flag("norm_topk_prob") };
 }
 
 /**
@@ -43,7 +43,7 @@ export function qwen3MoeKinds(keys: ConfigKeys, layers: number, headDim: number)
   expectFullAttention(keys);
   const { rotation, maxPositions } = readRotation(keys, headDim, 10_000);
   const dense = { rotation, window: null };
-  const sparse = { ...dense, experts: readExperts(keys, false) };
+  const sparse = { ...dense, experts: readExperts(keys, "moe_intermediate_size") };
   const step = keys.integer("decoder_sparse_step", 1);
   const without = keys.json.mlp_only_layers ?? [];
   if (!Array.isArray(without) || !without.every((one) => Number.isInteger(one) && one >= 0)) {
@@ -73,6 +73,37 @@ export function qwen3MoeJson(config: ModelConfig): Readonly<Record<string, unkno
     norm_topk_prob: normalised,
     decoder_sparse_step: 1,
     mlp_only_layers: kinds.flatMap(({ experts }, layer) => experts ? [] : [layer]),
+    output_router_logits: false,
+  };
+}
+
+/** All layers have experts, `intermediate_size` wide. @throws UserError naming a key that only models without it may have */
+export function olmoeKinds(keys: ConfigKeys, _layers: number, headDim: number): LayerKinds {
+  const { json, file } = keys;
+  if ((json.clip_qkv ?? null) !== null) {
+    throw new UserError(`${file}: clip_qkv is ${JSON.stringify(json.clip_qkv)}; expected null`);
+  }
+  const [width, heads] = [keys.integer("hidden_size"), keys.integer("num_attention_heads")];
+  if (headDim * heads !== width) {
+    throw new UserError(
+      `${file}: head_dim is ${headDim}; expected ${
+        width / heads
+      }, hidden_size / num_attention_heads`,
+    );
+  }
+  const { rotation, maxPositions } = readRotation(keys, headDim, 10_000);
+  const experts = readExperts(keys, "intermediate_size");
+  return { kinds: [{ rotation, window: null, experts }], maxPositions };
+}
+
+/** The keys that `olmoeKinds` reads. */
+export function olmoeJson({ biases, kinds: [{ experts }] }: ModelConfig) {
+  return {
+    attention_bias: biases.qkv,
+    clip_qkv: null,
+    num_experts: experts?.count,
+    num_experts_per_tok: experts?.chosen,
+    norm_topk_prob: experts?.normalised,
     output_router_logits: false,
   };
 }

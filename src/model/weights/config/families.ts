@@ -9,7 +9,7 @@ import {
   plainDecoder,
 } from "../../decoder/config.ts";
 import type { ConfigKeys } from "./config_keys.ts";
-import { qwen3MoeJson, qwen3MoeKinds } from "./experts.ts";
+import { olmoeJson, olmoeKinds, qwen3MoeJson, qwen3MoeKinds } from "./experts.ts";
 import {
   gemma2Kinds,
   gemma3Kinds,
@@ -55,6 +55,8 @@ interface GgufTraits {
   readonly convolves?: boolean;
   /** All layers have experts, whose weights for a token sum to 1 or not; no key says it. */
   readonly experts?: { readonly normalised: boolean };
+  /** Readers take as many key and value heads as there are of queries. */
+  readonly takesOneKeyPerQuery?: boolean;
   /** Every nth layer is of another kind than the others, which no key says. */
   readonly every?: { readonly nth: number; is(kind: LayerKind): boolean };
 }
@@ -146,6 +148,23 @@ export const families: Readonly<Record<Architecture, Family>> = {
     }),
     kinds: qwen3MoeKinds,
     write: qwen3MoeJson,
+  },
+  olmoe: {
+    modelClass: "OlmoeForCausalLM",
+    gguf: {
+      name: "olmoe",
+      cutsWidth: true,
+      experts: { normalised: false },
+      takesOneKeyPerQuery: true,
+    },
+    norm: ["rms_norm_eps", 1e-5],
+    traits: (keys) => ({
+      ...plainDecoder,
+      biases: { ...llamaBiases(keys), feedForward: false },
+      qkNorm: "whole",
+    }),
+    kinds: olmoeKinds,
+    write: olmoeJson,
   },
   smollm3: {
     modelClass: "SmolLM3ForCausalLM",
