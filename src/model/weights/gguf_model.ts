@@ -136,6 +136,9 @@ function expectWritable(config: ModelConfig): void {
   ) {
     throw refused(`a query_pre_attn_scalar of its own in ${gguf.name}`);
   }
+  if (gguf.isUntied && config.tiedEmbeddings) {
+    throw refused(`a head that is the embedding in ${gguf.name}`);
+  }
   if (gguf.isTied && !config.tiedEmbeddings) throw refused(`a head of its own in ${gguf.name}`);
   if (gguf.hasCaps && (caps.attention === null || caps.logits === null)) {
     throw refused(`scores and logits without a cap in ${gguf.name}`);

@@ -55,6 +55,8 @@ interface GgufTraits {
   readonly convolves?: boolean;
   /** All layers have experts, whose weights for a token sum to 1 or not; no key says it. */
   readonly experts?: { readonly normalised: boolean };
+  /** Readers ask for a head of its own. */
+  readonly isUntied?: boolean;
   /** Readers take as many key and value heads as there are of queries. */
   readonly takesOneKeyPerQuery?: boolean;
   /** Every nth layer is of another kind than the others, which no key says. */
@@ -155,6 +157,7 @@ export const families: Readonly<Record<Architecture, Family>> = {
       name: "olmoe",
       cutsWidth: true,
       experts: { normalised: false },
+      isUntied: true,
       takesOneKeyPerQuery: true,
     },
     norm: ["rms_norm_eps", 1e-5],
