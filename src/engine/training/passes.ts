@@ -7,6 +7,7 @@ import { tokenRuns } from "../../kernels/products/token_runs.ts";
 import { backward } from "../../model/decoder/backward.ts";
 import { forwardForTraining, forwardOnly } from "../../model/decoder/forward.ts";
 import { headBackward, headForward, type HeadOutput } from "../../model/decoder/head.ts";
+import type { ExpertLoads } from "../../model/decoder/expert_loads.ts";
 import type { Model } from "../../model/decoder/model.ts";
 import { type PackedBatch, packPrefixGroups } from "../../model/decoder/packed_batch.ts";
 import type { Gpu } from "../../gpu/gpu.ts";
@@ -93,6 +94,8 @@ export interface GradientPassOptions {
   readonly gradientCheckpointing: boolean;
   /** Tensors that the embedding's gradient is added to; by default the table's own. */
   readonly embeddingTiles?: readonly TableTile[];
+  /** Count the tokens that experts are sent. */
+  readonly expertLoads?: ExpertLoads | null;
 }
 
 /**
@@ -104,7 +107,7 @@ export interface GradientPassOptions {
 export function* gradientPass(
   model: Model,
   input: PassInput,
-  { inverseTemperature, gradientCheckpointing, embeddingTiles }: GradientPassOptions,
+  { inverseTemperature, gradientCheckpointing, embeddingTiles, expertLoads }: GradientPassOptions,
   derive: (head: HeadOutput) => LossGradient,
 ): Generator<number, { head: HeadOutput; gradient: LossGradient }> {
   model.expectLive();
@@ -131,6 +134,7 @@ export function* gradientPass(
   const dHidden = gpu.zeros(activations.hidden.shape, "f32", "hidden gradient");
   scatterRows(gpu, dGathered, rows, dHidden);
   const runs = runsFrom(runStarts.tokens, batch.size);
-  yield* backward(model, batch, activations, dHidden, runs, embeddingTiles);
+  const options = { tiles: embeddingTiles, loads: expertLoads };
+  yield* backward(model, batch, activations, dHidden, runs, options);
   return { head, gradient };
 }

@@ -3,6 +3,7 @@ import type { Tensor } from "../../gpu/tensor.ts";
 import { add } from "../../kernels/products/add.ts";
 import { embeddingGradient } from "../../model/decoder/backward.ts";
 import { wholeAt } from "../../model/decoder/gradient_order.ts";
+import { type ExpertLoad, ExpertLoads } from "../../model/decoder/expert_loads.ts";
 import type { Model } from "../../model/decoder/model.ts";
 import { type AdamwNumbers, Optimizer, type UpdateResult } from "../../model/decoder/optimizer.ts";
 import { sliceOf } from "../../model/decoder/slices.ts";
@@ -70,6 +71,12 @@ export interface LossResult<L extends Loss> {
   readonly outputs: readonly LossOutputs<L>[];
 }
 
+/** Result of `optimStep`. */
+export interface StepResult extends UpdateResult {
+  /** How tokens were spread over experts; null of a model without, and where no gradient was computed. */
+  readonly expertLoad: ExpertLoad | null;
+}
+
 /** Settings that all passes of a call share. */
 interface LossSettings<L extends Loss> extends Omit<LossPassOptions<L>, "gradientCheckpointing"> {
   readonly between?: BetweenPasses;
@@ -84,6 +91,8 @@ interface LossSettings<L extends Loss> extends Omit<LossPassOptions<L>, "gradien
 export class Trainer {
   /** Step count and moments, for checkpoints. */
   readonly optimizer: Optimizer;
+  /** Counts the tokens of experts in the gradients; null of a model without. */
+  readonly #loads: ExpertLoads | null;
   /** Whether the gradients hold something that no step has applied. */
   #hasGradients = false;
   /** Whether gradients that earlier calls had added are gone with a call that failed. */
@@ -104,6 +113,7 @@ export class Trainer {
   ) {
     this.#own = ownShards(options.shards, reducer);
     this.optimizer = new Optimizer(model, reducer);
+    this.#loads = ExpertLoads.of(model);
   }
 
   /** GPU memory of the sums that `forwardBackward` keeps beside the gradients, in bytes. */
@@ -265,7 +275,8 @@ export class Trainer {
   ): Promise<LossOutputs<L>[]> {
     const { gpu } = this.model;
     const { gradientCheckpointing } = this.options;
-    const steps = lossPass(this.model, groups, { ...settings, gradientCheckpointing });
+    const options = { ...settings, gradientCheckpointing, expertLoads: this.#loads };
+    const steps = lossPass(this.model, groups, options);
     const made = await gpuSteps(gpu, steps, whole && ((layer) => whole.passed(layer)));
     const [logProbs, entropies, statistics] = await readReleased(gpu, made);
     return lossOutputs(settings.loss, groups.flat(), { logProbs, entropies, statistics });
@@ -278,9 +289,10 @@ export class Trainer {
    * @throws UserError when some of them were lost with a `forwardBackward` that failed; nothing is updated then,
    *   and the next one begins with none
    */
-  async optimStep(numbers: AdamwNumbers): Promise<UpdateResult> {
+  async optimStep(numbers: AdamwNumbers): Promise<StepResult> {
     this.model.expectLive();
     if (this.#areLost) {
+      this.#loads?.clear();
       this.#areLost = this.#hasGradients = false;
       throw new UserError(
         "Gradients were lost with a forwardBackward that failed; compute all of them again.",
@@ -288,12 +300,14 @@ export class Trainer {
     }
     if (!this.#hasGradients) this.optimizer.zeroGradients();
     this.#hasGradients = false;
-    return await this.optimizer.update(numbers);
+    const result = await this.optimizer.update(numbers);
+    return { ...result, expertLoad: await this.#loads?.take(this.reducer) ?? null };
   }
 
   /** Returns the GPU memory of what the trainer itself allocated. */
   release(): void {
     this.optimizer.release();
+    this.#loads?.release();
   }
 }
 

@@ -2,6 +2,7 @@ import type { Gpu } from "../../gpu/gpu.ts";
 import type { Tensor } from "../../gpu/tensor.ts";
 import { independentLanes } from "../../gpu/tuning.ts";
 import { expectShape } from "../parts/expect_shape.ts";
+import countCode from "./count_pairs.wgsl" with { type: "text" };
 import code from "./group_pairs.wgsl" with { type: "text" };
 
 /** The pairs of T tokens and their k experts each, those of one expert of E side by side, by ascending token. */
@@ -40,4 +41,24 @@ export function groupPairs(gpu: Gpu, experts: Tensor, count: number): Grouping {
     { bytes: 4 * pairs * (count / LANES + 2) },
   );
   return { offsets, list, places, chosen };
+}
+
+/**
+ * counts[e] += the tokens that expert e was sent.
+ *
+ * @param counts u32 [E]
+ * @throws Error when the shape does not fit
+ */
+export function countPairs(gpu: Gpu, { offsets }: Grouping, counts: Tensor): void {
+  const operation = "count pairs";
+  const [experts] = counts.shape;
+  expectShape(operation, "counts", counts, [experts], "u32");
+  expectShape(operation, "offsets", offsets, [experts + 1], "u32");
+  const LANES = independentLanes(gpu.tuning);
+  gpu.dispatch(
+    { label: operation, code: countCode, defines: { LANES } },
+    { experts },
+    { offsets, counts },
+    [Math.ceil(experts / LANES)],
+  );
 }

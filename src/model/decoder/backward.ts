@@ -18,6 +18,7 @@ import {
   type ModelActivations,
   ropeOptions,
 } from "./forward.ts";
+import type { ExpertLoads } from "./expert_loads.ts";
 import { branchBackward } from "./branch.ts";
 import { feedForwardBackward } from "./feed_forward.ts";
 import { linearBackward } from "./linear.ts";
@@ -139,7 +140,7 @@ export function embeddingGradient({ embedding }: Model): TableTile[] {
  *
  * @param dHidden [T, C] gradient of `made.hidden`
  * @param runs of the batch's tokens, where the device sums over them on matrix units
- * @param tiles what the embedding's gradient is added to
+ * @param options `tiles` that the embedding's gradient is added to, and `loads` that count the tokens of experts
  * @yields each layer's index, once the gradients of its parameters and of those above are recorded
  */
 export function* backward(
@@ -148,7 +149,10 @@ export function* backward(
   made: ModelActivations,
   dHidden: Tensor,
   runs: TokenRuns | null,
-  tiles: readonly TableTile[] = embeddingGradient(model),
+  { tiles = embeddingGradient(model), loads = null }: {
+    readonly tiles?: readonly TableTile[];
+    readonly loads?: ExpertLoads | null;
+  } = {},
 ): Generator<number, void> {
   const { gpu, config: { scales, norms } } = model;
   let dx = gpu.tensor(made.last.shape, "f32", "residual gradient");
@@ -166,7 +170,12 @@ export function* backward(
   for (let index = model.layers.length - 1; index >= 0; index--) {
     const above = dx;
     dx = gpu.scope(
-      () => layerBackward(model, model.layers[index], made.layers[index](), batch, runs, above),
+      () => {
+        const activations = made.layers[index]();
+        const { routing } = activations.feedForward;
+        if (routing) loads?.add(index, routing.grouping);
+        return layerBackward(model, model.layers[index], activations, batch, runs, above);
+      },
       (kept) => [kept],
     );
     gpu.release(above);

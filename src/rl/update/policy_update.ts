@@ -11,6 +11,7 @@ import { promptedSequence } from "../../engine/training/sequence.ts";
 import type { Trainer } from "../../engine/training/trainer.ts";
 import type { KlEstimator } from "../../kernels/losses/policy_loss.ts";
 import type { AdamwNumbers } from "../../model/decoder/optimizer.ts";
+import type { ExpertLoad } from "../../model/decoder/expert_loads.ts";
 import type { Model } from "../../model/decoder/model.ts";
 import { type DuringPhase, unwatched } from "../schedule/step_phase.ts";
 import { miniBatchesOf } from "./mini_batches.ts";
@@ -68,6 +69,8 @@ export interface PolicyUpdateMetrics {
   readonly ratioMean: number;
   /** Mean over the optimizer steps. */
   readonly gradientNorm: number;
+  /** Of the update that spread tokens over experts least evenly; null of a model without experts. */
+  readonly expertLoad: ExpertLoad | null;
   /** Gradient elements that were NaN or infinite; their steps were skipped. */
   readonly nonFinite: number;
   /** Whether each optimizer step took effect: a gradient that is not finite skips it. */
@@ -107,6 +110,7 @@ export async function updatePolicy(
   const difference = new LogProbDifference(samples);
   let normSum = 0;
   let nonFinite = 0;
+  const loads: ExpertLoad[] = [];
   const applied: boolean[] = [];
   const miniBatches = miniBatchesOf(samples, options.miniBatches).map(({ first, end }) => ({
     first,
@@ -141,6 +145,7 @@ export async function updatePolicy(
       const result = await during("optimizer", () => trainer.optimStep(adamw));
       normSum += result.gradientNorm;
       nonFinite += result.nonFinite;
+      if (result.expertLoad) loads.push(result.expertLoad);
       applied.push(result.nonFinite === 0);
     }
   }
@@ -150,6 +155,10 @@ export async function updatePolicy(
     nonFinite,
     applied,
     ...difference.measures(),
+    expertLoad: loads.length === 0 ? null : {
+      largest: Math.max(...loads.map(({ largest }) => largest)),
+      unused: Math.max(...loads.map(({ unused }) => unused)),
+    },
     maskedShare: samples.filter(({ isMasked }) => isMasked).length / Math.max(1, samples.length),
   };
 }

@@ -279,6 +279,8 @@ function updateMetrics(
     [`${policy}/skipped_updates`]: update.applied.filter((isApplied) => !isApplied).length,
     [`${policy}/learning_rate`]: learningRate,
     [`${policy}/response_tokens`]: update.tokens,
+    ...measured(`${policy}/experts/max_load`, update.expertLoad?.largest ?? null),
+    ...measured(`${policy}/experts/unused`, update.expertLoad?.unused ?? null),
     ...measured(METRIC.logProbDifference, update.logProbDifferenceMax),
     ...measured("sampling/logp_difference/mean", update.logProbDifferenceMean),
   };
