@@ -8,12 +8,13 @@ import {
   pageTokens,
 } from "../attention/attention_shape.ts";
 import { composeAttention } from "../attention/parts/compose.ts";
+import walk_load from "./parts/walk_load.wgsl" with { type: "text" };
 import type { Activation } from "../parts/activation.ts";
 import { expectShape } from "../parts/expect_shape.ts";
 import { slotFieldAt } from "../sampling/decode_slots.ts";
 import walkText from "./decode_walk.wgsl" with { type: "text" };
 
-const code = composeAttention(walkText);
+const code = composeAttention(walkText, { walk_load });
 
 /** Kinds of steps in the order of their numbers in the kernel. */
 const kinds = ["norm", "product", "productAdded", "head", "gate", "attention"] as const;
@@ -165,6 +166,7 @@ export function decodeWalk(
   const defines = {
     LANES,
     SLOTS,
+    SHARED: gpu.tuning.subgroups !== null,
     DEPTH,
     HEADS,
     D: headDim,

@@ -4,7 +4,8 @@
 // rope, attention_decode, swiglu), whose sums are written here in the same order.
 //
 // `steps` says what is done. `rows` holds what a lane makes of a slot, a part for each step to read and write; vector v of
-// neighbouring lanes lies side by side. All lanes read the same weights at the same time, which this driver loads once.
+// neighbouring lanes lies side by side. All lanes read the same weights at the same time, which this driver loads once;
+// so it does with keys and values of a beginning that all lanes share, as the samples of one prompt do (SHARED).
 // Products go through $DEPTH vectors of a slot at a time, which registers and the stack hold, two columns at once: sums of
 // more fit no registers. Until the next vectors come the sums are put aside.
 
@@ -162,6 +163,17 @@ fn main(
 
         let given = min(state[$(LENGTHS)u * params.stateStride + known], params.maxPages * $(PAGE)u);
         let length = select(0u, given, slot <= lastSlot);
+        //#if SHARED
+        // Keys that all lanes have in common, those of whole pages; slots that are not in use have any.
+        let sharedSlot = subgroupMax(select(0u, slot, length > 0u));
+        var pages = 0u;
+        for (var p = 0u; p < params.maxPages; p++) {
+          let own = pageTable[known * params.maxPages + p];
+          let isSame = own == pageTable[sharedSlot * params.maxPages + p] && (p + 1u) * $(PAGE)u <= length;
+          pages += select(0u, 1u, isSame && pages == p);
+        }
+        let sharedKeys = subgroupMin(select(pages, params.maxPages, length == 0u)) * $(PAGE)u;
+        //#endif
         let scores = row0 + (s * params.width + params.scores) * $(LANES)u;
         let group = params.heads / params.kvHeads;
         let stride = params.kvHeads * $(D/4)u;
@@ -180,6 +192,10 @@ fn main(
             let base = page * $(PAGE)u + block % $(PAGE)u;
             let count = min($(BLOCK)u, length - block);
             let ofHead = step.first + kvHead * $(D/4)u;
+            //#if SHARED
+            let isShared = block < sharedKeys;
+            let sharedRow = pageTable[sharedSlot * params.maxPages + block / $(PAGE)u] * $(PAGE)u + block % $(PAGE)u;
+            //#endif
             //#for h 0 HEADS
             var blockMax$h = lowest;
             var blockSum$h = 0.0;
@@ -195,7 +211,7 @@ fn main(
               //#endfor
               //#for c 0 D/4
               {
-                let k = load_keys(key$n + $(c)u);
+                //#include walk_load VECTOR="k" OF="keys" INDEX="key"+n KEY=n VECTOR_OF_HEAD=c
                 //#for h 0 HEADS
                 //#for t 0 4
                 s$(h)_$n = fma(q$(h)_$c[$t], k[$t], s$(h)_$n);
@@ -226,7 +242,7 @@ fn main(
               let value$n = (base + min(j + $(n)u, count - 1u)) * stride + ofHead;
               //#for c 0 D/4
               {
-                let v = load_values(value$n + $(c)u);
+                //#include walk_load VECTOR="v" OF="values" INDEX="value"+n KEY=n VECTOR_OF_HEAD=c
                 //#for h 0 HEADS
                 sum$(h)_$c = fma(vec4<f32>(p$h[$n]), v, sum$(h)_$c);
                 //#endfor

@@ -19,11 +19,30 @@ import { gpuOf, onEveryGpu, randomFloats } from "../harness.ts";
 
 const pagesOfSlot = 3;
 
-/** Slots of every length up to three pages, of which every fifth is not in use. */
+/** Lanes whose slots follow one another; every other time they share a beginning. */
+const lanes = 8;
+const sharesBeginning = (slot: number) => Math.floor(slot / lanes) % 2 === 1;
+
+/** Keys of a slot, up to three pages; some are not in use. */
+function lengthOf(slot: number): number {
+  if (sharesBeginning(slot)) return pageTokens + 1 + (slot * 37) % (2 * pageTokens);
+  return slot % 5 === 4 ? 0 : 1 + (slot * 37) % (pagesOfSlot * pageTokens);
+}
+
+/** Neighbouring pages of a slot lie apart; shared beginnings after those of all slots. */
+function pageOf(slot: number, page: number, count: number): number {
+  return page === 0 && sharesBeginning(slot)
+    ? count * pagesOfSlot + Math.floor(slot / lanes)
+    : slot * pagesOfSlot + (page + slot) % pagesOfSlot;
+}
+
+/** Pages of so many slots. */
+const pagesOf = (count: number) => count * pagesOfSlot + Math.ceil(count / lanes);
+
 function placed(gpu: Gpu, count: number, vocabulary: number): PlacedSlots & { state: Tensor } {
   const state = decodeState(gpu, count);
   const slots = Array.from({ length: count }, (_, s) => {
-    const length = s % 5 === 4 ? 0 : 1 + (s * 37) % (pagesOfSlot * pageTokens);
+    const length = lengthOf(s);
     const last = length - 1;
     return {
       // One beyond the vocabulary is embedded as zeros.
@@ -32,24 +51,19 @@ function placed(gpu: Gpu, count: number, vocabulary: number): PlacedSlots & { st
       remaining: length > 0 ? 1 : 0,
       keyRows: length === 0
         ? noToken
-        : pageOf(s, Math.floor(last / pageTokens)) * pageTokens + last % pageTokens,
+        : pageOf(s, Math.floor(last / pageTokens), count) * pageTokens + last % pageTokens,
       lengths: length,
     };
   });
   gpu.write(state, stateWords(state, slots));
   const pages = Uint32Array.from(
     { length: count * pagesOfSlot },
-    (_, i) => pageOf(Math.floor(i / pagesOfSlot), i % pagesOfSlot),
+    (_, i) => pageOf(Math.floor(i / pagesOfSlot), i % pagesOfSlot, count),
   );
   return {
     ...slotsOf(state, count),
     pageTable: gpu.from(pages, [count, pagesOfSlot], "u32", "page table"),
   };
-}
-
-/** Neighbouring pages of a slot lie apart. */
-function pageOf(slot: number, page: number): number {
-  return slot * pagesOfSlot + (page + slot) % pagesOfSlot;
 }
 
 /** The bits of what a step gives, and of what is in the cache after it. */
@@ -70,7 +84,7 @@ async function stepped(
 /** Compares a step of the model in one launch with that of a launch for each thing. */
 async function compare(gpu: Gpu, model: Model, count: number): Promise<void> {
   const { heads, kvHeads, vocabularySize } = model.config;
-  const pages = count * pagesOfSlot;
+  const pages = pagesOf(count);
   assert.ok(DecodeWalk.isFor(model, pages), "the walk does not take this model");
   const cache = new KvCache(model, pages, true);
   const { joined } = cache;

@@ -56,7 +56,11 @@ const own: Parts = {
   softmax_join,
 };
 
-/** A kernel of attention with the parts it includes. */
-export function composeAttention(text: string): string {
-  return compose(text, own);
+/**
+ * A kernel of attention with the parts it includes.
+ *
+ * @param others parts that are not attention's
+ */
+export function composeAttention(text: string, others: Parts = {}): string {
+  return compose(text, { ...own, ...others });
 }
