@@ -2,7 +2,12 @@ import type { Gpu } from "../../src/gpu/gpu.ts";
 import type { KernelSource } from "../../src/gpu/kernel.ts";
 import { type CacheDtype, quantisedTypes } from "../../src/gpu/tensor.ts";
 import { kernelTrials } from "../../src/kernels/choice/trials.ts";
-import { type ModelConfig, plainDecoder, wholeHeads } from "../../src/model/decoder/config.ts";
+import {
+  type ModelConfig,
+  plainDecoder,
+  plainExperts,
+  wholeHeads,
+} from "../../src/model/decoder/config.ts";
 import { launchedKernels } from "./model_kernels.ts";
 
 /** Head size 256, with what some families alone have: windows, norms after blocks, GELU, biases anywhere, multipliers. */
@@ -66,7 +71,18 @@ const models: readonly ModelConfig[] = [
   {
     ...other,
     architecture: "lfm2",
-    kinds: [{ rotation: other.kinds[1].rotation, window: null, taps: 3 }, other.kinds[1]],
+    kinds: [
+      { rotation: other.kinds[1].rotation, window: null, taps: 3 },
+      {
+        ...other.kinds[1],
+        experts: {
+          ...{ count: 9, chosen: 2, innerSize: 32, scores: "sigmoid", biased: true },
+          ...{ normalised: true, scale: 1.5 },
+        },
+      },
+      other.kinds[1],
+    ],
+    layers: 3,
     fusedProjections: false,
     norms: plainDecoder.norms,
   },
@@ -78,7 +94,10 @@ const models: readonly ModelConfig[] = [
     layers: 1,
     kinds: [{
       ...{ rotation: other.kinds[1].rotation, window: null },
-      experts: { count: 9, chosen, innerSize: 64, normalised: chosen === 2 },
+      experts: {
+        ...plainExperts,
+        ...{ count: 9, chosen, innerSize: 64, normalised: chosen === 2 },
+      },
     }],
     fusedProjections: false,
     norms: plainDecoder.norms,

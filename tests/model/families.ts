@@ -61,7 +61,7 @@ export function familyModel(gpu: Gpu, name: string, options: ParameterOptions): 
       const values = uniform(shape.reduce((product, n) => product * n, 1), seed);
       const base = model.config.norms.fromOne ? 0 : 1;
       if (tensor.endsWith("norm.weight")) return [tensor, values.map((x) => base + 0.25 * x)];
-      const isHalved = tensor.endsWith(".bias") || /embed_tokens|lm_head/.test(tensor);
+      const isHalved = tensor.endsWith("bias") || /embed_tokens|lm_head/.test(tensor);
       const scale = isHalved ? 0.5 : 2 ** (1 - Math.floor(Math.log2(shape[1]) / 2));
       return [tensor, values.map((x) => scale * x)];
     })),

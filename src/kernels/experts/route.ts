@@ -4,12 +4,20 @@ import { independentLanes } from "../../gpu/tuning.ts";
 import { expectShape } from "../parts/expect_shape.ts";
 import code from "./route.wgsl" with { type: "text" };
 
+/** What a router makes of its logits: `softmax` over all experts, or `sigmoid` of each by itself. */
+export const expertScores = ["softmax", "sigmoid"] as const;
+export type ExpertScores = (typeof expertScores)[number];
+
 /** How a router's logits become experts and their weights. */
 export interface RouteOptions {
   /** E, at most the columns of the logits */
   readonly experts: number;
   /** k, at most E */
   readonly chosen: number;
+  /** What logits become. */
+  readonly scores: ExpertScores;
+  /** [E] added to scores of `sigmoid` where experts are chosen, and nowhere else; null for none */
+  readonly bias: Tensor | null;
   /** The weights of a token sum to `scale`. */
   readonly normalised: boolean;
   /** Multiplies the weights. */
@@ -25,10 +33,10 @@ export interface Routes {
 }
 
 /**
- * Chooses each token's experts, those with the largest logits; of equal ones the lower comes first.
+ * Chooses each token's experts, those with the largest scores; of equal ones the lower comes first.
  *
  * @param logits [T, E, padded to a multiple of 4]
- * @throws Error when there are fewer experts than a token takes, or the shape does not fit
+ * @throws Error when there are fewer experts than a token takes, or a shape does not fit
  */
 export function route(gpu: Gpu, logits: Tensor, options: RouteOptions): Routes {
   const tokens = expectLogits("route", logits, options);
@@ -66,7 +74,7 @@ export function routeBackward(
 function expectLogits(
   operation: string,
   logits: Tensor,
-  { experts, chosen }: RouteOptions,
+  { experts, chosen, scores, bias }: RouteOptions,
 ): number {
   const [tokens, stride] = logits.shape;
   expectShape(operation, "logits", logits, [tokens, stride]);
@@ -75,6 +83,8 @@ function expectLogits(
       `${operation}: ${chosen} of ${experts} experts, whose logits have ${stride} columns`,
     );
   }
+  if (bias && scores !== "sigmoid") throw new Error(`${operation}: a bias of ${scores}`);
+  if (bias) expectShape(operation, "bias", bias, [experts]);
   return tokens;
 }
 
@@ -82,16 +92,18 @@ function launch(
   gpu: Gpu,
   label: string,
   logits: Tensor,
-  { experts, chosen, normalised, scale }: RouteOptions,
+  { experts, chosen, scores, bias, normalised, scale }: RouteOptions,
   isBackward: boolean,
   tensors: Readonly<Record<string, Tensor>>,
 ): void {
   const [tokens, stride] = logits.shape;
   const LANES = independentLanes(gpu.tuning);
+  const BIASED = bias !== null && !isBackward;
+  const kind = { SIGMOID: scores === "sigmoid", NORMALISED: normalised, BIASED };
   gpu.dispatch(
-    { label, code, defines: { BACKWARD: isBackward, NORMALISED: normalised, LANES } },
+    { label, code, defines: { BACKWARD: isBackward, ...kind, LANES } },
     { tokens, experts, stride, chosen, scale },
-    tensors,
+    { ...tensors, ...(bias && BIASED ? { bias } : {}) },
     gpu.grid(Math.ceil(tokens / LANES)),
     { bytes: 4 * tokens * (2 * stride + 2 * chosen) },
   );

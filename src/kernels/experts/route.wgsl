@@ -1,13 +1,18 @@
-// Which experts a token is sent to, and how much each of them counts (the router of Qwen3-MoE and OLMoE).
+// Which experts a token is sent to, and how much each of them counts. Scores of expert e:
 //
-//   p[e] = exp(logits[e] - top) / sum exp(logits - top),   top = max logits
-//   the `chosen` largest p, in descending order; of equal logits the lower expert comes first
-//   weights[j] = scale * p[experts[j]], and NORMALISED divided by the sum of the chosen p: the sum is then over the
-//   chosen alone, in the order of choice; without it, over all experts in ascending order
+//   softmax          p[e] = exp(logits[e] - top) / sum exp(logits - top),   top = max logits   (Qwen3-MoE, OLMoE)
+//   SIGMOID          p[e] = 1 / (1 + exp(-logits[e]))                                          (LFM2-MoE)
 //
-// BACKWARD, for what was chosen (the choice itself has no gradient), S the experts that are summed over:
-//   dLogits[e] = p[e] * (d[e] - sum over S of p d) * scale,   d[e] the weight's gradient of a chosen expert, else 0
-// and 0 for an expert outside S and in the padding. Sums over the chosen run in the order of choice.
+// The `chosen` largest are taken in descending order, of p, or BIASED of p + bias; of equal ones the lower comes first.
+// weights[j] = scale * p[experts[j]], NORMALISED by the sum of the chosen p: of softmax the sum above is then over the
+// chosen alone, in the order of choice, and of SIGMOID p is divided by their sum + 1e-6. Other sums over experts run in
+// ascending order.
+//
+// BACKWARD, for what was chosen (the choice itself has no gradient), d[e] the weight's gradient of a chosen expert, else 0:
+//   softmax          dLogits[e] = p[e] * (d[e] - sum of p d) * scale, over the chosen where NORMALISED, else over all
+//   SIGMOID          dLogits[e] = ds * p[e] * (1 - p[e]) * scale,   ds = d[e], or NORMALISED (d[e] - sum of w d) / sum
+//                    for w = p / sum
+// and 0 elsewhere and in the padding. Sums over the chosen run in the order of choice.
 //
 // A lane has a token: its bits do not depend on the others. A token whose logits are NaN is sent to valid experts with
 // weights that are NaN.
@@ -29,6 +34,28 @@ struct Params {
 //#else
 @group(0) @binding(2) var<storage, read_write> experts: array<u32>;
 @group(0) @binding(3) var<storage, read_write> weights: array<f32>;
+//#if BIASED
+@group(0) @binding(4) var<storage, read> bias: array<f32>;
+//#endif
+//#endif
+
+// What scores are compared by, and of SIGMOID the score itself.
+fn scoreOf(logit: f32) -> f32 {
+  //#if SIGMOID
+  return 1.0 / (1.0 + exp(-logit));
+  //#else
+  return logit;
+  //#endif
+}
+//#if !BACKWARD
+
+fn rankOf(row: u32, e: u32) -> f32 {
+  //#if BIASED
+  return scoreOf(logits[row + e]) + bias[e];
+  //#else
+  return scoreOf(logits[row + e]);
+  //#endif
+}
 //#endif
 
 @compute @workgroup_size($LANES)
@@ -46,24 +73,30 @@ fn main(
   var lastExpert = 0u;
   for (var j = 0u; j < params.chosen; j++) {
     var best = params.experts;
-    var bestLogit = 0.0;
+    var bestRank = 0.0;
     for (var e = 0u; e < params.experts; e++) {
-      let logit = logits[row + e];
-      let isLeft = j == 0u || logit < last || (logit == last && e > lastExpert);
-      if (isLeft && (best == params.experts || logit > bestLogit)) {
+      let rank = rankOf(row, e);
+      let isLeft = j == 0u || rank < last || (rank == last && e > lastExpert);
+      if (isLeft && (best == params.experts || rank > bestRank)) {
         best = e;
-        bestLogit = logit;
+        bestRank = rank;
       }
     }
     // None is left where logits are NaN.
     lastExpert = select(best, 0u, best == params.experts);
-    last = logits[row + lastExpert];
+    last = rankOf(row, lastExpert);
     experts[pairs + j] = lastExpert;
   }
   //#endif
+  var sum = 0.0;
+  //#if SIGMOID
+  for (var j = 0u; j < params.chosen; j++) {
+    sum += scoreOf(logits[row + experts[pairs + j]]);
+  }
+  sum += 1.0e-6;
+  //#else
   // The first chosen has the largest logit.
   let top = logits[row + experts[pairs]];
-  var sum = 0.0;
   //#if NORMALISED
   for (var j = 0u; j < params.chosen; j++) {
     sum += exp(logits[row + experts[pairs + j]] - top);
@@ -73,13 +106,22 @@ fn main(
     sum += exp(logits[row + e] - top);
   }
   //#endif
+  //#endif
   //#if BACKWARD
   var mean = 0.0;
+  //#if !SIGMOID || NORMALISED
   for (var j = 0u; j < params.chosen; j++) {
-    mean = fma(exp(logits[row + experts[pairs + j]] - top) / sum, dWeights[pairs + j], mean);
+    let logit = logits[row + experts[pairs + j]];
+    //#if SIGMOID
+    let share = scoreOf(logit) / sum;
+    //#else
+    let share = exp(logit - top) / sum;
+    //#endif
+    mean = fma(share, dWeights[pairs + j], mean);
   }
+  //#endif
   for (var e = 0u; e < params.stride; e++) {
-    //#if NORMALISED
+    //#if SIGMOID || NORMALISED
     dLogits[row + e] = 0.0;
     //#else
     dLogits[row + e] = select(
@@ -88,11 +130,31 @@ fn main(
   }
   for (var j = 0u; j < params.chosen; j++) {
     let e = experts[pairs + j];
-    dLogits[row + e] = exp(logits[row + e] - top) / sum * (dWeights[pairs + j] - mean) * params.scale;
+    let d = dWeights[pairs + j] - mean;
+    //#if SIGMOID
+    let score = scoreOf(logits[row + e]);
+    let slope = score * (1.0 - score) * params.scale;
+    //#if NORMALISED
+    dLogits[row + e] = d / sum * slope;
+    //#else
+    dLogits[row + e] = d * slope;
+    //#endif
+    //#else
+    dLogits[row + e] = exp(logits[row + e] - top) / sum * d * params.scale;
+    //#endif
   }
   //#else
   for (var j = 0u; j < params.chosen; j++) {
-    weights[pairs + j] = exp(logits[row + experts[pairs + j]] - top) / sum * params.scale;
+    let logit = logits[row + experts[pairs + j]];
+    //#if SIGMOID && NORMALISED
+    weights[pairs + j] = scoreOf(logit) / sum * params.scale;
+    //#else
+    //#if SIGMOID
+    weights[pairs + j] = scoreOf(logit) * params.scale;
+    //#else
+    weights[pairs + j] = exp(logit - top) / sum * params.scale;
+    //#endif
+    //#endif
   }
   //#endif
 }

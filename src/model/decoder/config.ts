@@ -1,3 +1,4 @@
+import type { ExpertScores } from "../../kernels/experts/route.ts";
 import type { Activation } from "../../kernels/parts/activation.ts";
 import type { RopeScaling } from "./rope_scaling.ts";
 
@@ -15,6 +16,7 @@ export const architectures = [
   "lfm2",
   "qwen3_moe",
   "olmoe",
+  "lfm2_moe",
 ] as const;
 export type Architecture = (typeof architectures)[number];
 
@@ -36,9 +38,22 @@ export interface ExpertsKind {
   readonly chosen: number;
   /** The width inside an expert. */
   readonly innerSize: number;
-  /** The weights of a token's experts sum to 1. */
+  /** What the router's logits become. */
+  readonly scores: ExpertScores;
+  /** Numbers are added to scores where experts are chosen, and nowhere else; no update changes them (LFM2-MoE). */
+  readonly biased: boolean;
+  /** The weights of a token's experts sum to 1, before `scale`. */
   readonly normalised: boolean;
+  /** Multiplies the weights. */
+  readonly scale: number;
 }
+
+/** Experts without anything that only some families have. */
+export const plainExperts = {
+  scores: "softmax",
+  biased: false,
+  scale: 1,
+} as const satisfies Partial<ExpertsKind>;
 
 /** More are taken for damage. */
 export const mostExperts = 1024;
@@ -50,7 +65,7 @@ export interface LayerKind {
   readonly window: number | null;
   /** Taps of the gated short convolution in attention's place (LFM2); left out, the layer attends. */
   readonly taps?: number;
-  /** The experts of its feed-forward block (Qwen3-MoE, OLMoE); left out, it is one block, `intermediateSize` wide. */
+  /** The experts of its feed-forward block (Qwen3-MoE, OLMoE, LFM2-MoE); left out, it is one block, `intermediateSize` wide. */
   readonly experts?: ExpertsKind;
 }
 

@@ -34,9 +34,16 @@ export const tensorsOf = ({ logits, experts, weights, grouping }: Routing): Tens
   ...[grouping.offsets, grouping.list, grouping.places],
 ];
 
-function routeOptions({ config: { scales } }: Model, { experts }: ExpertFeedForward): RouteOptions {
-  const { count, chosen, normalised } = experts;
-  return { experts: count, chosen, normalised, scale: scales.residual };
+function routeOptions(
+  { config: { scales } }: Model,
+  { experts, bias }: ExpertFeedForward,
+): RouteOptions {
+  const { count, chosen, scores, normalised, scale } = experts;
+  return {
+    ...{ experts: count, chosen, scores, normalised },
+    bias: bias && bias.weight,
+    scale: scale * scales.residual,
+  };
 }
 
 const matrices = (stacked: Tensor, { experts }: ExpertFeedForward): ExpertMatrices => ({

@@ -23,6 +23,8 @@ export interface Block {
   readonly shape: readonly number[];
   /** Tensors of the block, or tiles of one, in order. */
   readonly tensors: readonly NamedRange[];
+  /** No update changes it, not even the decay of weights. */
+  readonly isFixed?: boolean;
 }
 
 /** Elements of a tensor. */
@@ -146,7 +148,7 @@ type NamedShapes = [string, number[]][];
 function expertBlocks(
   { hiddenSize: C, architecture }: ModelConfig,
   { count, innerSize: I }: ExpertsKind,
-): Record<ExpertBlockKey, NamedShapes> {
+): Record<Exclude<ExpertBlockKey, "expertBias">, NamedShapes> {
   const names = moduleNames(architecture);
   const each = (modules: readonly (readonly [string, number[]])[]): NamedShapes =>
     Array.from(
@@ -165,7 +167,7 @@ function expertBlocks(
 }
 
 /** The blocks of a layer that has experts. */
-export type ExpertBlockKey = "router" | "expertGateUp" | "expertDown";
+export type ExpertBlockKey = "router" | "expertBias" | "expertGateUp" | "expertDown";
 
 /**
  * All parameters of a model in the order they lie in memory. Projections that read the same input
@@ -213,6 +215,10 @@ export function parameterBlocks(
     linear("down", biases.feedForward);
     if (experts) {
       for (const [key, tensors] of Object.entries(expertBlocks(config, experts))) add(key, tensors);
+      if (experts.biased) {
+        const bias = vector(layerKey(layer, "expertBias"), name(names.expertBias), [experts.count]);
+        blocks.push({ ...bias, isFixed: true });
+      }
     }
     if (after) add("feedForwardNorm", [["post_feedforward_layernorm.weight", [C]]]);
   }

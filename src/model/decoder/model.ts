@@ -48,6 +48,8 @@ export interface ExpertFeedForward {
   readonly experts: ExpertsKind;
   /** [E, C] */
   readonly router: Parameter;
+  /** [E] added to scores where experts are chosen; null for none */
+  readonly bias: Parameter | null;
   /** [E·2·I, C]: of each expert the rows of the gate, then of the up projection */
   readonly gateUp: Parameter;
   /** [E·C, I] */
@@ -268,6 +270,7 @@ function makeLayer({ config, parameters, adapter }: Model, layer: number): Layer
       ? {
         experts,
         router: expert("router"),
+        bias: experts.biased ? expert("expertBias") : null,
         gateUp: expert("expertGateUp"),
         down: expert("expertDown"),
       }

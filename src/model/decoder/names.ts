@@ -16,6 +16,8 @@ export interface ModuleNames {
   readonly down: string;
   /** Chooses a token's experts. */
   readonly router: string;
+  /** Numbers that are added to its scores where experts are chosen. */
+  readonly expertBias: string;
   /** Holds the experts, by number. */
   readonly experts: string;
   readonly finalNorm: string;
@@ -34,27 +36,32 @@ const usual: ModuleNames = {
   up: "mlp.up_proj",
   down: "mlp.down_proj",
   router: "mlp.gate",
+  expertBias: "mlp.expert_bias",
   experts: "mlp.experts",
   finalNorm: "model.norm",
+};
+
+const lfm2: ModuleNames = {
+  ...usual,
+  inputNorm: "operator_norm",
+  queryNorm: "self_attn.q_layernorm",
+  keyNorm: "self_attn.k_layernorm",
+  attentionOutput: "self_attn.out_proj",
+  postNorm: "ffn_norm",
+  gate: "feed_forward.w1",
+  up: "feed_forward.w3",
+  down: "feed_forward.w2",
+  router: "feed_forward.gate",
+  expertBias: "feed_forward.expert_bias",
+  experts: "feed_forward.experts",
+  finalNorm: "model.embedding_norm",
 };
 
 const others: Partial<Record<Architecture, ModuleNames>> = {
   gemma2: { ...usual, postNorm: "pre_feedforward_layernorm" },
   gemma3_text: { ...usual, postNorm: "pre_feedforward_layernorm" },
-  lfm2: {
-    ...usual,
-    inputNorm: "operator_norm",
-    queryNorm: "self_attn.q_layernorm",
-    keyNorm: "self_attn.k_layernorm",
-    attentionOutput: "self_attn.out_proj",
-    postNorm: "ffn_norm",
-    gate: "feed_forward.w1",
-    up: "feed_forward.w3",
-    down: "feed_forward.w2",
-    router: "feed_forward.gate",
-    experts: "feed_forward.experts",
-    finalNorm: "model.embedding_norm",
-  },
+  lfm2,
+  lfm2_moe: lfm2,
 };
 
 /** The names of a family. */

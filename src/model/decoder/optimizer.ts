@@ -89,10 +89,18 @@ export class Optimizer {
     this.#expectOwnMasters();
     this.#isUpdating = true;
     const { gpu } = this.model;
-    const { weights } = this.#parameters;
+    const { weights, fixed } = this.#parameters;
     await this.#norm.measure(this.gradients, numbers.maxGradientNorm);
+    // They lie among the others, whose weights decay.
+    const kept = fixed.map((tensor) => {
+      const copy = gpu.tensor(tensor.shape, tensor.dtype, tensor.label);
+      gpu.copy(tensor, copy);
+      return copy;
+    });
     this.#updateOwn(numbers);
     if (this.exchange.size > 1) await this.exchange.gatherSlices(gpu, weights, this.slices);
+    kept.forEach((copy, i) => gpu.copy(copy, fixed[i]));
+    gpu.release(...kept);
     // Said before the result is known: whoever samples meanwhile samples from the new weights.
     this.weightsTaken();
     const { norm, nonFinite } = await this.#norm.read();

@@ -166,6 +166,12 @@ export class Parameters {
     return this.#placements.has(key);
   }
 
+  /** Weights that no update changes, block by block. */
+  get fixed(): Tensor[] {
+    return [...this.#placements.values()].filter(({ block }) => block.isFixed)
+      .map(({ block: { key } }) => this.get(key).weight);
+  }
+
   /** Number of parameters. */
   get count(): number {
     let count = 0;

@@ -81,6 +81,8 @@ export function ggufConfig(file: GgufFile): ModelConfig {
     num_experts_per_tok: value("expert_used_count"),
     moe_intermediate_size: value("expert_feed_forward_length"),
     norm_topk_prob: family.gguf.experts?.normalised,
+    use_expert_bias: family.gguf.experts?.isBiased,
+    num_dense_layers: value("leading_dense_block_count") ?? 0,
     ...ropeKeys(file, String(name), value, Number(headDim)),
   }, path);
   const { normEpsilon, scales } = config;

@@ -10,6 +10,7 @@ import type { Model } from "../decoder/model.ts";
 import { moduleNames } from "../decoder/names.ts";
 import type { NamedTensor } from "../decoder/parameters.ts";
 import { ropeDivisors } from "../decoder/rope_scaling.ts";
+import { leadingDense } from "./config/experts.ts";
 import { families } from "./config/families.ts";
 import type { FileContent } from "./file_content.ts";
 import {
@@ -126,6 +127,9 @@ function expectWritable(config: ModelConfig): void {
   if (config.kinds.every(({ taps }) => taps !== undefined)) {
     throw refused("a model without attention");
   }
+  if (gguf.convolves && !convolves(config)) {
+    throw refused(`a model without convolutions in ${gguf.name}`);
+  }
   if (config.kinds.every(({ window }) => window !== null) && !gguf.every) {
     throw refused(`a window of all layers in ${gguf.name}`);
   }
@@ -146,23 +150,33 @@ function expectWritable(config: ModelConfig): void {
   if (gguf.takesOneKeyPerQuery && config.kvHeads !== heads) {
     throw refused(`key and value heads that queries share in ${gguf.name}`);
   }
-  if (gguf.experts) {
-    const { normalised } = gguf.experts;
-    for (const { experts } of config.kinds) {
-      if (!experts) throw refused(`layers without experts in ${gguf.name}`);
-      if (experts.normalised !== normalised) {
-        throw refused(
-          `weights of experts that ${normalised ? "do not " : ""}sum to 1 in ${gguf.name}`,
-        );
-      }
-    }
-  }
+  expectExpertsWritable(config, refused);
   const { every } = gguf;
   if (!every) return;
   for (let i = 0; i < config.layers; i++) {
     if (every.is(kindOf(config, i)) !== ((i + 1) % every.nth === 0)) {
       throw refused(`a layer ${i} that is not as layers of its number are in this family`);
     }
+  }
+}
+
+/** @throws UserError naming what the format has no place for of the experts of a family */
+function expectExpertsWritable(config: ModelConfig, refused: (what: string) => UserError): void {
+  const { gguf: { name, experts: traits } } = families[config.architecture];
+  if (!traits) return;
+  const { normalised, mayBeLater = false, isBiased = false } = traits;
+  const all = Array.from({ length: config.layers }, (_, i) => kindOf(config, i).experts);
+  const first = mayBeLater ? leadingDense(config) : 0;
+  if (first === config.layers) throw refused(`a model without experts in ${name}`);
+  for (const experts of all.slice(first)) {
+    if (!experts) throw refused(`layers without experts in ${name}`);
+    if (experts.normalised !== normalised) {
+      throw refused(`weights of experts that ${normalised ? "do not " : ""}sum to 1 in ${name}`);
+    }
+    if (experts.biased !== isBiased) {
+      throw refused(`a choice of experts ${isBiased ? "without" : "with"} a bias in ${name}`);
+    }
+    if (experts.scale !== 1) throw refused(`a factor of experts' weights in ${name}`);
   }
 }
 
@@ -239,13 +253,17 @@ const convolves = ({ kinds }: ModelConfig) => kinds.some(({ taps }) => taps !== 
 const layerNumbers = (config: ModelConfig, numberOf: (kind: LayerKind) => number) =>
   Array.from({ length: config.layers }, (_, i) => numberOf(kindOf(config, i)));
 
-function expertValues({ kinds: [{ experts }] }: ModelConfig): GgufValues {
-  if (!experts) return {};
+function expertValues(config: ModelConfig): GgufValues {
+  const { gguf: { experts: traits } } = families[config.architecture];
+  const experts = config.kinds.find(({ experts }) => experts !== undefined)?.experts;
+  if (!traits || !experts) return {};
   const { whole } = ggufValue;
   return {
     expert_count: whole(experts.count),
     expert_used_count: whole(experts.chosen),
     expert_feed_forward_length: whole(experts.innerSize),
+    ...(traits.mayBeLater ? { leading_dense_block_count: whole(leadingDense(config)) } : {}),
+    ...(traits.scores === undefined ? {} : { expert_gating_func: whole(traits.scores) }),
   };
 }
 

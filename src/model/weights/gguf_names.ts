@@ -41,8 +41,13 @@ export const longFactorsName = "rope_factors_long.weight";
  * @param architecture of the file
  */
 export function ggufTensorName(architecture: string, name: string): string {
+  const bias = /^blk\.(\d+)\.exp_probs_b\.bias$/.exec(name);
+  const family = familyOfGguf(architecture);
+  if (bias && family?.gguf.experts?.isBiased) {
+    return `model.layers.${bias[1]}.${moduleNames(family.architecture).expertBias}`;
+  }
   const layer = /^blk\.(\d+)\.([\w.]+)\.(weight|bias)$/.exec(name);
-  const modules = { ...inLayer, ...familyOfGguf(architecture)?.gguf.modules };
+  const modules = { ...inLayer, ...family?.gguf.modules };
   if (layer && Object.hasOwn(modules, layer[2])) {
     return `model.layers.${layer[1]}.${modules[layer[2]]}.${layer[3]}`;
   }
@@ -95,6 +100,8 @@ const nameOf = (names: Readonly<Record<string, string>>, module: string) =>
  * @throws Error when it has none
  */
 export function nameInGguf(architecture: string, name: string): string {
+  const bias = /^model\.layers\.(\d+)\..+\.expert_bias$/.exec(name);
+  if (bias) return `blk.${bias[1]}.exp_probs_b.bias`;
   const match = /^(?:model\.layers\.(\d+)\.)?(.+)\.(weight|bias)$/.exec(name);
   const [, layer, module = "", kind] = match ?? [];
   const family = familyOfGguf(architecture);

@@ -25,6 +25,7 @@ const names = [
   "qwen3moe-2",
   "qwen3moe-5",
   "olmoe-5",
+  "lfm2moe-2",
 ];
 
 for (const name of names) {

@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import type { Gpu } from "../../../src/gpu/gpu.ts";
+import { plainExperts } from "../../../src/model/decoder/config.ts";
 import { adamwNumbers, tinyConfig } from "../../model/tiny_model.ts";
 import { onEveryGpu } from "../../kernels/harness.ts";
 import {
@@ -45,7 +46,7 @@ onEveryGpu(
   async (gpu) => {
     const training = { microBatchTokens: 4096, shards: 1 };
     const [dense] = tinyConfig.kinds;
-    const experts = { count: 5, chosen: 5, innerSize: 8, normalised: false };
+    const experts = { ...plainExperts, count: 5, chosen: 5, innerSize: 8, normalised: false };
     const all = await loadsOf(gpu, { config: { kinds: [{ ...dense, experts }] } }, training);
     assert.deepEqual(all.first, { largest: 1, unused: 0 });
     assert.equal((await loadsOf(gpu, tiedKind, training)).first, null);

@@ -7,7 +7,7 @@ import type { Reducer } from "../../../src/engine/training/reducer.ts";
 import { savedState, stateReceiver } from "../../../src/engine/training/saved_state.ts";
 import { promptedSequence } from "../../../src/engine/training/sequence.ts";
 import { Trainer } from "../../../src/engine/training/trainer.ts";
-import type { ModelConfig } from "../../../src/model/decoder/config.ts";
+import { type ModelConfig, plainExperts } from "../../../src/model/decoder/config.ts";
 import { initialiseAdapter } from "../../../src/model/decoder/initialise.ts";
 import { loraTargets } from "../../../src/model/decoder/lora.ts";
 import { fromStorage } from "../../../src/model/decoder/half_precision.ts";
@@ -70,7 +70,7 @@ export const expertsKind: Kind = {
     architecture: "qwen3_moe",
     kinds: [{
       ...dense,
-      experts: { count: 7, chosen: 3, innerSize: 20, normalised: true },
+      experts: { ...plainExperts, count: 7, chosen: 3, innerSize: 20, normalised: true },
     }, dense],
   },
 };

@@ -22,6 +22,38 @@ const shapes: readonly Shape[] = [
 const choose = (row: readonly number[], k: number) =>
   Array.from(row.keys()).sort((a, b) => row[b] - row[a] || a - b).slice(0, k);
 
+/** As `reference`, of scores that each expert has by itself. */
+function sigmoidReference(
+  logits: Float32Array,
+  dWeights: Float32Array,
+  { tokens, experts: E, chosen: k }: Shape,
+  stride: number,
+  { normalised, scale }: { readonly normalised: boolean; readonly scale: number },
+  bias: Float32Array | null,
+) {
+  const experts: number[] = [], weights: number[] = [], dLogits: number[] = [];
+  for (let t = 0; t < tokens; t++) {
+    const scores = Array.from(
+      logits.subarray(t * stride, t * stride + E),
+      (x) => 1 / (1 + Math.exp(-x)),
+    );
+    const own = choose(scores.map((score, e) => score + (bias?.[e] ?? 0)), k);
+    const sum = normalised ? own.reduce((sum, e) => sum + scores[e], 1e-6) : 1;
+    const weigh = (scores: readonly number[]) => own.map((e) => scale * scores[e] / sum);
+    const mean = normalised
+      ? own.reduce((all, e, j) => all + scores[e] / sum * dWeights[t * k + j], 0)
+      : 0;
+    experts.push(...own);
+    weights.push(...weigh(scores));
+    dLogits.push(...Array.from({ length: stride }, (_, e) => {
+      const j = own.indexOf(e);
+      if (j < 0) return 0;
+      return scale * (dWeights[t * k + j] - mean) / sum * scores[e] * (1 - scores[e]);
+    }));
+  }
+  return { experts, weights, dLogits };
+}
+
 function reference(
   logits: Float32Array,
   dWeights: Float32Array,
@@ -66,9 +98,41 @@ onEveryGpu("route: experts, weights and their gradient are those in float64", as
       if (tokens > 2) logits[2 * stride] = logits[2 * stride + experts - 1] = 5;
       const slopes = randomFloats(tokens * chosen, 2);
       const expected = reference(logits, slopes, shape, stride, normalised, scale);
-      const options = { experts, chosen, normalised, scale };
+      const options = {
+        experts,
+        chosen,
+        normalised,
+        scale,
+        scores: "softmax",
+        bias: null,
+      } as const;
       using steps = gpu.steps();
       const found = await gpu.readAll(steps.run(() => {
+        const from = gpu.from(logits, [tokens, stride]);
+        const routes = route(gpu, from, options);
+        const dWeights = gpu.from(slopes, [tokens, chosen]);
+        const dLogits = routeBackward(gpu, from, routes.experts, dWeights, options);
+        return [routes.experts, routes.weights, dLogits];
+      }));
+      assert.deepEqual([...found[0]], expected.experts);
+      assertClose(found[1], expected.weights, tolerance);
+      assertClose(found[2], expected.dLogits, tolerance);
+    }
+  }
+});
+
+onEveryGpu("route: scores of each expert by itself, and a bias of the choice", async (gpu) => {
+  for (const shape of shapes) {
+    for (const [normalised, isBiased] of [[false, false], [true, true], [true, false]]) {
+      const { tokens, experts, chosen } = shape;
+      const stride = Math.ceil(experts / 4) * 4, scale = 1.5;
+      const logits = randomFloats(tokens * stride, 5, 4), slopes = randomFloats(tokens * chosen, 6);
+      const own = isBiased ? randomFloats(experts, 7) : null;
+      const expected = sigmoidReference(logits, slopes, shape, stride, { normalised, scale }, own);
+      using steps = gpu.steps();
+      const found = await gpu.readAll(steps.run(() => {
+        const bias = own && gpu.from(own, [experts]);
+        const options = { experts, chosen, normalised, scale, scores: "sigmoid", bias } as const;
         const from = gpu.from(logits, [tokens, stride]);
         const routes = route(gpu, from, options);
         const dWeights = gpu.from(slopes, [tokens, chosen]);
@@ -89,7 +153,8 @@ onEveryGpu("route: logits that are no numbers choose experts that there are", as
   logits[9] = NaN;
   using steps = gpu.steps();
   const [found] = await gpu.readAll(steps.run(() => {
-    const options = { experts, chosen, normalised: true, scale: 1 };
+    const kind = { scores: "softmax", bias: null, normalised: true, scale: 1 } as const;
+    const options = { experts, chosen, ...kind };
     return [route(gpu, gpu.from(logits, [tokens, 8]), options).experts];
   }));
   assert.ok(found.every((expert) => expert < experts), String(found));

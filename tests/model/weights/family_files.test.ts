@@ -76,11 +76,13 @@ function refusal(
   const [{ rotation: { scaling } }] = kinds;
   if (!isPlain && architecture !== "qwen2" && biases.qkv) return /no place for these biases/;
   if (!isPlain && biases.feedForward) return /no place for these biases/;
-  const cutsWidth = ["qwen2", "phi3", "lfm2"].includes(architecture);
+  const cutsWidth = ["qwen2", "phi3", "lfm2", "lfm2_moe"].includes(architecture);
   if (cutsWidth && heads * headDim !== hiddenSize) {
-    return /no place for heads of \d+ in (qwen2|phi3|lfm2)/;
+    return /no place for heads of \d+ in (qwen2|phi3|lfm2|lfm2moe)/;
   }
   if (/olmoe-[13]/.test(name)) return /no place for key and value heads that queries share/;
+  if (name === "lfm2moe-0") return /no place for a model without convolutions in lfm2moe/;
+  if (name === "lfm2moe-3") return /no place for a choice of experts without a bias in lfm2moe/;
   if (name === "qwen3moe-1") return /no place for layers without experts in qwen3moe/;
   if (kinds.every(({ taps }) => taps !== undefined)) {
     return /no place for a model without attention/;

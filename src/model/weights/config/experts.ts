@@ -1,9 +1,15 @@
 /** Mixtures of experts, as a `config.json` has them. */
 
 import { UserError } from "../../../base/user_error.ts";
-import { type ExpertsKind, kindOf, type ModelConfig, mostExperts } from "../../decoder/config.ts";
+import {
+  type ExpertsKind,
+  kindOf,
+  type ModelConfig,
+  mostExperts,
+  plainExperts,
+} from "../../decoder/config.ts";
 import type { ConfigKeys } from "./config_keys.ts";
-import { expectFullAttention, type LayerKinds } from "./layer_kinds.ts";
+import { expectFullAttention, type LayerKinds, lfm2Kinds } from "./layer_kinds.ts";
 import { readRotation } from "./rotation_json.ts";
 
 /** Files name their number by one of these; transformers 5 writes the second. */
@@ -32,7 +38,7 @@ function readExperts(keys: ConfigKeys, widthKey: string): ExpertsKind {
       `${file}: ${widthKey} is ${innerSize}; the kernels need a multiple of 4`,
     );
   }
-  return { count, chosen, innerSize, normalised: keys.flag("norm_topk_prob") };
+  return { ...plainExperts, count, chosen, innerSize, normalised: keys.flag("norm_topk_prob") };
 }
 
 /**
@@ -106,4 +112,68 @@ export function olmoeJson({ biases, kinds: [{ experts }] }: ModelConfig) {
     norm_topk_prob: experts?.normalised,
     output_router_logits: false,
   };
+}
+
+/** Layers as LFM2's; those from `num_dense_layers` on have experts. */
+export function lfm2MoeKinds(keys: ConfigKeys, layers: number, headDim: number): LayerKinds {
+  const { kinds, maxPositions } = lfm2Kinds(keys, layers, headDim);
+  const { num_dense_layers: dense = 2 } = keys.json;
+  if (!(typeof dense === "number" && Number.isInteger(dense) && dense >= 0)) {
+    throw new UserError(
+      `${keys.file}: num_dense_layers is ${JSON.stringify(dense)}; expected a number of layers`,
+    );
+  }
+  const experts: ExpertsKind = {
+    ...readExperts(keys, "moe_intermediate_size"),
+    scores: "sigmoid",
+    normalised: keys.flag("norm_topk_prob", true),
+    biased: keys.flag("use_expert_bias", true),
+    scale: keys.positive("routed_scaling_factor", 1),
+  };
+  if (experts.biased && experts.count % 4 !== 0) {
+    throw new UserError(
+      `${keys.file}: there are ${experts.count} experts; with use_expert_bias the kernels need a multiple of 4`,
+    );
+  }
+  return {
+    kinds: Array.from({ length: layers }, (_, i) => {
+      const kind = kinds[i % kinds.length];
+      return i < dense ? kind : { ...kind, experts };
+    }),
+    maxPositions,
+  };
+}
+
+/** The keys that `lfm2MoeKinds` reads besides LFM2's. */
+export function lfm2MoeJson(config: ModelConfig): Readonly<Record<string, unknown>> {
+  const dense = leadingDense(config);
+  // Of a model that has none readers ask for the keys all the same.
+  const none = {
+    ...plainExperts,
+    count: 1,
+    chosen: 1,
+    innerSize: config.intermediateSize,
+    normalised: true,
+  };
+  const { count, chosen, innerSize, biased, normalised, scale } = dense < config.layers
+    ? kindOf(config, dense).experts ?? none
+    : none;
+  return {
+    num_dense_layers: dense,
+    num_experts: count,
+    num_experts_per_tok: chosen,
+    moe_intermediate_size: innerSize,
+    use_expert_bias: biased,
+    norm_topk_prob: normalised,
+    // transformers takes no whole number for one that is not, and 1 where there is none.
+    ...(scale === 1 ? {} : { routed_scaling_factor: scale }),
+    output_router_logits: false,
+  };
+}
+
+/** How many layers there are before the first that has experts. */
+export function leadingDense(config: ModelConfig): number {
+  const first = Array.from({ length: config.layers }, (_, i) => kindOf(config, i))
+    .findIndex(({ experts }) => experts !== undefined);
+  return first < 0 ? config.layers : first;
 }

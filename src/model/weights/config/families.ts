@@ -9,7 +9,14 @@ import {
   plainDecoder,
 } from "../../decoder/config.ts";
 import type { ConfigKeys } from "./config_keys.ts";
-import { olmoeJson, olmoeKinds, qwen3MoeJson, qwen3MoeKinds } from "./experts.ts";
+import {
+  lfm2MoeJson,
+  lfm2MoeKinds,
+  olmoeJson,
+  olmoeKinds,
+  qwen3MoeJson,
+  qwen3MoeKinds,
+} from "./experts.ts";
 import {
   gemma2Kinds,
   gemma3Kinds,
@@ -24,6 +31,18 @@ export type FamilyTraits = Pick<
   ModelConfig,
   "biases" | "qkNorm" | "norms" | "activation" | "fusedProjections" | "scales" | "caps"
 >;
+
+/** What a family's GGUF files have of experts. */
+interface GgufExperts {
+  /** The weights of a token's experts sum to 1, or not; no key says it. */
+  readonly normalised: boolean;
+  /** The first layers may have none. */
+  readonly mayBeLater?: boolean;
+  /** There are numbers that are added to scores where experts are chosen. */
+  readonly isBiased?: boolean;
+  /** How the format numbers what the router's logits become; no key says it if left out. */
+  readonly scores?: number;
+}
 
 /** What the GGUF files of a family have otherwise than others. */
 interface GgufTraits {
@@ -53,8 +72,7 @@ interface GgufTraits {
   readonly scaledByWidth?: number;
   /** Layers without key and value heads convolve. */
   readonly convolves?: boolean;
-  /** All layers have experts, whose weights for a token sum to 1 or not; no key says it. */
-  readonly experts?: { readonly normalised: boolean };
+  readonly experts?: GgufExperts;
   /** Readers ask for a head of its own. */
   readonly isUntied?: boolean;
   /** Readers take as many key and value heads as there are of queries. */
@@ -108,6 +126,50 @@ const llamaBiases = (keys: ConfigKeys): ModelConfig["biases"] => ({
 const writtenBiases = ({ biases: { qkv, feedForward } }: ModelConfig) => ({
   attention_bias: qkv,
   mlp_bias: feedForward,
+});
+
+/** What LFM2 with experts and without share. */
+const lfm2 = {
+  isTied: true,
+  norm: ["norm_eps", 1e-5],
+  tiedKey: "tie_embedding",
+  traits: (keys: ConfigKeys) => {
+    if (keys.flag("conv_bias")) {
+      throw new UserError(
+        `${keys.file}: conv_bias is true; only convolutions without biases are supported`,
+      );
+    }
+    return { ...plainDecoder, qkNorm: true };
+  },
+} as const;
+
+const lfm2Gguf = {
+  cutsWidth: true,
+  convolves: true,
+  modules: {
+    attn_norm: "operator_norm",
+    attn_q_norm: "self_attn.q_layernorm",
+    attn_k_norm: "self_attn.k_layernorm",
+    attn_output: "self_attn.out_proj",
+    "shortconv.in_proj": "conv.in_proj",
+    "shortconv.conv": "conv.conv",
+    "shortconv.out_proj": "conv.out_proj",
+    ffn_norm: "ffn_norm",
+    ffn_gate: "feed_forward.w1",
+    ffn_up: "feed_forward.w3",
+    ffn_down: "feed_forward.w2",
+    ffn_gate_inp: "feed_forward.gate",
+  },
+} as const;
+
+const lfm2Json = (config: ModelConfig) => ({
+  norm_eps: config.normEpsilon,
+  conv_bias: false,
+  conv_L_cache: config.kinds.find(({ taps }) => taps !== undefined)?.taps ?? 3,
+  layer_types: Array.from(
+    { length: config.layers },
+    (_, i) => kindOf(config, i).taps === undefined ? "full_attention" : "conv",
+  ),
 });
 
 export const families: Readonly<Record<Architecture, Family>> = {
@@ -251,47 +313,22 @@ export const families: Readonly<Record<Architecture, Family>> = {
   },
   lfm2: {
     modelClass: "Lfm2ForCausalLM",
-    isTied: true,
-    gguf: {
-      name: "lfm2",
-      cutsWidth: true,
-      convolves: true,
-      modules: {
-        attn_norm: "operator_norm",
-        attn_q_norm: "self_attn.q_layernorm",
-        attn_k_norm: "self_attn.k_layernorm",
-        attn_output: "self_attn.out_proj",
-        "shortconv.in_proj": "conv.in_proj",
-        "shortconv.conv": "conv.conv",
-        "shortconv.out_proj": "conv.out_proj",
-        ffn_norm: "ffn_norm",
-        ffn_gate: "feed_forward.w1",
-        ffn_up: "feed_forward.w3",
-        ffn_down: "feed_forward.w2",
-      },
-    },
-    norm: ["norm_eps", 1e-5],
-    tiedKey: "tie_embedding",
+    ...lfm2,
+    gguf: { name: "lfm2", ...lfm2Gguf },
     innerSize: lfm2InnerSize,
-    traits: (keys) => {
-      if (keys.flag("conv_bias")) {
-        throw new UserError(
-          `${keys.file}: conv_bias is true; only convolutions without biases are supported`,
-        );
-      }
-      return { ...plainDecoder, qkNorm: true };
-    },
     kinds: lfm2Kinds,
-    write: (config) => ({
-      norm_eps: config.normEpsilon,
-      block_auto_adjust_ff_dim: false,
-      conv_bias: false,
-      conv_L_cache: config.kinds.find(({ taps }) => taps !== undefined)?.taps ?? 3,
-      layer_types: Array.from(
-        { length: config.layers },
-        (_, i) => kindOf(config, i).taps === undefined ? "full_attention" : "conv",
-      ),
-    }),
+    write: (config) => ({ ...lfm2Json(config), block_auto_adjust_ff_dim: false }),
+  },
+  lfm2_moe: {
+    modelClass: "Lfm2MoeForCausalLM",
+    ...lfm2,
+    gguf: {
+      name: "lfm2moe",
+      ...lfm2Gguf,
+      experts: { normalised: true, mayBeLater: true, isBiased: true, scores: 2 },
+    },
+    kinds: lfm2MoeKinds,
+    write: (config) => ({ ...lfm2Json(config), ...lfm2MoeJson(config) }),
   },
   phi3: {
     modelClass: "Phi3ForCausalLM",
