@@ -12,7 +12,12 @@ import {
   slotsOf,
   stateWords,
 } from "../../../src/kernels/sampling/decode_slots.ts";
-import { type ModelConfig, plainDecoder, wholeHeads } from "../../../src/model/decoder/config.ts";
+import {
+  type ModelConfig,
+  plainDecoder,
+  plainExperts,
+  wholeHeads,
+} from "../../../src/model/decoder/config.ts";
 import type { Model } from "../../../src/model/decoder/model.ts";
 import { tinyModel } from "../../model/tiny_model.ts";
 import { gpuOf, onEveryGpu, randomFloats } from "../harness.ts";
@@ -154,11 +159,13 @@ onEveryGpu("a step in one launch gives the bits of one in many", async (gpu) => 
 
 Deno.test("models that have something else are decoded by launches", async () => {
   const gpu = await gpuOf("native");
+  const experts = { count: 4, chosen: 2, innerSize: 16, normalised: true, ...plainExperts };
   const others: readonly (readonly [string, Partial<ModelConfig>])[] = [
     ["a norm of queries and keys", { qkNorm: true }],
     ["a window", { kinds: [{ ...wholeHeads(8, 10000)[0], window: 16 }] }],
     ["layers of two kinds", { kinds: [...wholeHeads(8, 10000), ...wholeHeads(8, 100)] }],
     ["convolutions", { kinds: [{ ...wholeHeads(8, 10000)[0], taps: 3 }] }],
+    ["experts", { kinds: [{ ...wholeHeads(8, 10000)[0], experts }] }],
     ["biases", { biases: { ...plainDecoder.biases, qkv: true } }],
     ["norms of 1 + weight", { norms: { fromOne: true, after: false } }],
     ["capped scores", { caps: { attention: 20, logits: null } }],
