@@ -9,16 +9,17 @@
 // has the same bits alone and in a batch, and a weight gradient the same bits in one batch or in
 // several that follow one another (ACCUMULATE starts from what C holds).
 //
-// A workgroup of $LANES lanes makes a tile of $ROWS rows by LANES * 4 columns. Each lane sums four columns of
-// all rows and loads its own columns of B, four terms at a time; all lanes read the same elements of A, which
-// this driver loads once and spreads. No subgroup operations, no workgroup memory.
+// A workgroup of $LANES lanes makes a tile of $ROWS rows by LANES * 4 * GROUPS columns. Each lane sums four columns of each
+// of $GROUPS groups, in all rows, and loads its own columns of B, four terms at a time; all lanes read the same elements
+// of A, which this driver loads once and spreads. No subgroup operations, no workgroup memory.
 //
 // Workgroups of neighbouring x run one after the other. In nn and tn these share the columns of B, a short piece of
 // each of its rows that no processor foresees; in nt they share rows of A.
 //
-// Loads of B cost this driver as much as four or five rows of products, so that a tall tile pays. Its sums fit no
-// registers: they are an array, which the driver keeps in memory as long as something indexes it by a number
-// it cannot know (params.tileRows); as variables it would keep two copies of each.
+// Loads of B cost this driver as much as four or five rows of products, so that a tall tile pays, and those of a row of A
+// almost as much as its products with four columns, so that a second group does. Its sums fit no registers: they are an
+// array for each group, which the driver keeps in memory as long as something indexes it by a number it cannot know
+// (params.tileRows); as variables it would keep two copies of each.
 //
 // Row strides are multiples of 4 elements. A's padding beyond the depth (nt, nn) holds zeros, and in nt
 // the depth itself is a multiple of 4.
@@ -45,10 +46,14 @@ fn main(
 ) {
   //#if LAYOUT == 0
   let row = group.y * $(ROWS)u;
-  let column = (group.x * $(LANES)u + local.x) * 4u;
+  //#for q 0 GROUPS
+  let column$q = (group.x * $(LANES*GROUPS)u + $(q*LANES)u + local.x) * 4u;
+  //#endfor
   //#else
   let row = group.x * $(ROWS)u;
-  let column = (group.y * $(LANES)u + local.x) * 4u;
+  //#for q 0 GROUPS
+  let column$q = (group.y * $(LANES*GROUPS)u + $(q*LANES)u + local.x) * 4u;
+  //#endfor
   //#endif
   let tileRows = min(params.tileRows, params.rows - row);
   let lastRow = params.rows - 1u;
@@ -56,24 +61,35 @@ fn main(
   let strideA = params.strideA / 4u;
   let strideB = params.strideB / 4u;
   let strideC = params.strideC / 4u;
-  var sums: array<vec4<f32>, $ROWS>;
+  //#for q 0 GROUPS
+  var sums$q: array<vec4<f32>, $ROWS>;
+  //#endfor
   //#if ACCUMULATE
   let lastVectorC = (params.firstC + params.columns + 3u) / 4u - 1u;
-  let startColumn = min((params.firstC + column) / 4u, lastVectorC);
+  //#for q 0 GROUPS
+  let startColumn$q = min((params.firstC + column$q) / 4u, lastVectorC);
+  //#endfor
   for (var r = 0u; r < tileRows; r++) {
-    sums[min(r, $(ROWS-1)u)] = load_c((row + r) * strideC + startColumn);
+    //#for q 0 GROUPS
+    sums$q[min(r, $(ROWS-1)u)] = load_c((row + r) * strideC + startColumn$q);
+    //#endfor
   }
   //#endif
 
 //#if LAYOUT == 2
-  let columnVector = min((params.firstB + column) / 4u, strideB - 1u);
+  //#for q 0 GROUPS
+  let columnVector$q = min((params.firstB + column$q) / 4u, strideB - 1u);
+  //#endfor
   //#for g 0 ROWS/4
   let vectorA$g = min((params.firstA + row) / 4u + $(g)u, strideA - 1u);
   //#endfor
   for (var k = 0u; k < params.depth; k += 4u) {
     //#for t 0 4
     let k$t = min(k + $(t)u, lastDepth);
-    let w$t = select(vec4<f32>(0.0), load_b(k$t * strideB + columnVector), k + $(t)u < params.depth);
+    //#for q 0 GROUPS
+    let w$(q)_$t = select(
+      vec4<f32>(0.0), load_b(k$t * strideB + columnVector$q), k + $(t)u < params.depth);
+    //#endfor
     //#endfor
     //#for g 0 ROWS/4
     //#for h 0 2
@@ -82,13 +98,15 @@ fn main(
       let x$t = pair_a(k$t * strideA + vectorA$g, $(h)u);
       //#endfor
       //#for j 0 2
+      //#for q 0 GROUPS
       {
-        var sum = sums[$(4*g+2*h+j)];
+        var sum = sums$q[$(4*g+2*h+j)];
         //#for t 0 4
-        sum = fma(vec4<f32>(x$t[$j]), w$t, sum);
+        sum = fma(vec4<f32>(x$t[$j]), w$(q)_$t, sum);
         //#endfor
-        sums[$(4*g+2*h+j)] = sum;
+        sums$q[$(4*g+2*h+j)] = sum;
       }
+      //#endfor
       //#endfor
     }
     //#endfor
@@ -98,35 +116,43 @@ fn main(
   //#for r 0 ROWS
   let rowA$r = min(row + $(r)u, lastRow) * strideA + params.firstA / 4u;
   //#endfor
+  //#for q 0 GROUPS
   //#if LAYOUT == 0
   //#for n 0 4
-  let rowB$n = rowOfB(column + $(n)u) * strideB;
+  let rowB$(q)_$n = rowOfB(column$q + $(n)u) * strideB;
   //#endfor
   //#else
-  let columnVector = min((params.firstB + column) / 4u, strideB - 1u);
+  let columnVector$q = min((params.firstB + column$q) / 4u, strideB - 1u);
   //#endif
+  //#endfor
   let blocks = (params.depth + 3u) / 4u;
   for (var k = 0u; k < blocks; k++) {
+    //#for q 0 GROUPS
     //#if LAYOUT == 0
     //#for n 0 4
-    let b$n = load_b(rowB$n + k);
+    let b$(q)_$n = load_b(rowB$(q)_$n + k);
     //#endfor
     //#for t 0 4
-    let w$t = vec4<f32>(b0[$t], b1[$t], b2[$t], b3[$t]);
+    let w$(q)_$t = vec4<f32>(b$(q)_0[$t], b$(q)_1[$t], b$(q)_2[$t], b$(q)_3[$t]);
     //#endfor
     //#else
     //#for t 0 4
-    let w$t = load_b(min(k * 4u + $(t)u, lastDepth) * strideB + columnVector);
+    let w$(q)_$t = load_b(min(k * 4u + $(t)u, lastDepth) * strideB + columnVector$q);
     //#endfor
     //#endif
+    //#endfor
     //#for r 0 ROWS
     {
       let x = load_a(rowA$r + k);
-      var sum = sums[$r];
-      //#for t 0 4
-      sum = fma(vec4<f32>(x[$t]), w$t, sum);
+      //#for q 0 GROUPS
+      {
+        var sum = sums$q[$r];
+        //#for t 0 4
+        sum = fma(vec4<f32>(x[$t]), w$(q)_$t, sum);
+        //#endfor
+        sums$q[$r] = sum;
+      }
       //#endfor
-      sums[$r] = sum;
     }
     //#endfor
   }
@@ -136,10 +162,16 @@ fn main(
   //#for r 0 ROWS
   let row$r = row + $(r)u;
   //#endfor
-  //#include gemm_further BEFORE="sums[" AFTER="]" COLUMN="column"
+  //#for q 0 GROUPS
+  //#include gemm_further BEFORE="sums"+q+"[" AFTER="]" COLUMN="column"+q
+  //#endfor
   //#endif
   for (var r = 0u; r < tileRows; r++) {
-    var value = sums[min(r, $(ROWS-1)u)];
-    //#include gemm_write_vector SUM="value" ROW="row+r" COLUMN="column"
+    //#for q 0 GROUPS
+    {
+      var value = sums$q[min(r, $(ROWS-1)u)];
+      //#include gemm_write_vector SUM="value" ROW="row+r" COLUMN="column"+q
+    }
+    //#endfor
   }
 }

@@ -14,6 +14,9 @@ import { gemmLayouts, gemmOperation, rowsInRegisters, runsVariants } from "./gem
 import { composeProducts } from "./parts/compose.ts";
 import { halfRows, isScanned } from "./half_rows.ts";
 
+/** Lanes of a CPU core that work as one; a wider tile is more columns for each. */
+const lanesOfCore = 8;
+
 const uniformCode = composeProducts(uniformText);
 const fewRowsCode = composeProducts(fewRowsText);
 const tiledCode = composeProducts(tiledText);
@@ -75,8 +78,14 @@ export function launchGemm(gpu: Gpu, product: GemmProduct, cost: LaunchCost): vo
       throw new Error(`${label}: variant ${variant.name} is for nt, not ${layout}`);
     }
     const [columnGroups, rowGroups] = [Math.ceil(columns / (LANES * 4)), Math.ceil(rows / ROWS)];
+    // In tn a second group of columns was tried: a tenth slower there.
+    const tile = layout === "tn"
+      ? { LANES, GROUPS: 1, ROWS }
+      : { LANES: lanesOfCore, GROUPS: LANES / lanesOfCore, ROWS };
     gpu.dispatch(
-      { label, code: isFew ? fewRowsCode : uniformCode, defines: { ...shared, LANES, ROWS } },
+      isFew
+        ? { label, code: fewRowsCode, defines: { ...shared, LANES, ROWS } }
+        : { label, code: uniformCode, defines: { ...shared, ...tile } },
       isFew ? parameters : { ...parameters, tileRows: ROWS },
       tensors,
       layout === "nt" ? [columnGroups, rowGroups] : [rowGroups, columnGroups],
