@@ -1,5 +1,9 @@
-// The gradients of the experts' matrices, C[e, i, j] += sum_p A[p, i] * B[p, j] over the places p of expert e
-// (group_pairs.wgsl), which are in ascending order of tokens. PICKED says which of A and B has a row for each token, of
+// The gradients of the experts' matrices; the variant for software drivers, grouped_gradient_tiled.wgsl gives the same
+// bits:
+//
+//   C[e, i, j] += sum_p A[p, i] * B[p, j]
+//
+// over the places p of expert e (group_pairs.wgsl), which are in ascending order of tokens. PICKED says which of A and B has a row for each token, of
 // which place p takes that of its own: "a" or "b". The other has a row for each place.
 //
 // Every element's sum goes on from what C holds, in ascending order of tokens with one fma per term: batches that follow
@@ -8,20 +12,7 @@
 // A workgroup of $LANES lanes makes a tile of $ROWS rows by LANES * 4 columns of one expert's matrix, each lane four
 // columns of all rows, as in gemm.wgsl; LOOPED as in grouped_product.wgsl. Rows of A, B and C are multiples of 4.
 
-struct Params {
-  firstExpert: u32,  // of this launch
-  tileRows: u32,     // rows of a workgroup's tile
-  rows: u32,         // of an expert's matrix
-  columns: u32,
-  chosen: u32,       // pairs of a token
-}
-
-@group(0) @binding(0) var<uniform> params: Params;
-//#include stored_vectors NAME="a" BINDING=1 STORAGE="f32"
-//#include stored_vectors NAME="b" BINDING=2 STORAGE="f32"
-//#include written_vectors NAME="c" BINDING=3
-@group(0) @binding(4) var<storage, read> offsets: array<u32>;
-@group(0) @binding(5) var<storage, read> list: array<u32>;
+//#include grouped_gradient_bindings
 
 @compute @workgroup_size($LANES)
 fn main(
@@ -55,14 +46,8 @@ fn main(
   for (var place = first; place < end; place += 4u) {
     //#for t 0 4
     let place$t = min(place + $(t)u, end - 1u);
-    let token$t = list[place$t] / params.chosen;
-    //#if PICKED == "a"
-    let rowA$t = token$t * strideA;
-    let rowB$t = place$t * strideB;
-    //#else
-    let rowA$t = place$t * strideA;
-    let rowB$t = token$t * strideB;
-    //#endif
+    let rowA$t = rowOfA(place$t) * strideA;
+    let rowB$t = rowOfB(place$t) * strideB;
     let w$t = select(vec4<f32>(0.0), load_b(rowB$t + columnVector), place + $(t)u < end);
     //#endfor
     //#for g 0 ROWS/4

@@ -1,17 +1,34 @@
 import type { Gpu } from "../../gpu/gpu.ts";
 import { bytesOf, type Tensor } from "../../gpu/tensor.ts";
-import type { Tuning } from "../../gpu/tuning.ts";
 import type { LaunchCost } from "../../gpu/recording/submit_pacing.ts";
 import type { Activation } from "../parts/activation.ts";
 import { compose } from "../parts/compose.ts";
 import { expectShape, expectVectors } from "../parts/expect_shape.ts";
 import gradientText from "./grouped_gradient.wgsl" with { type: "text" };
+import tiledGradientText from "./grouped_gradient_tiled.wgsl" with { type: "text" };
 import productText from "./grouped_product.wgsl" with { type: "text" };
+import tiledText from "./grouped_product_tiled.wgsl" with { type: "text" };
+import {
+  columnsOfTile,
+  gradientTile,
+  type GroupedTile,
+  productTile,
+  rowsOfTile,
+} from "./grouped_tiles.ts";
 import type { Grouping } from "./grouping.ts";
+import grouped_bindings from "./parts/grouped_bindings.wgsl" with { type: "text" };
+import grouped_gradient_bindings from "./parts/grouped_gradient_bindings.wgsl" with {
+  type: "text",
+};
 import grouped_write from "./parts/grouped_write.wgsl" with { type: "text" };
 
-const productCode = compose(productText, { grouped_write });
-const gradientCode = compose(gradientText);
+const parts = { grouped_bindings, grouped_gradient_bindings, grouped_write };
+const [productCode, tiledCode, gradientCode, tiledGradientCode] = [
+  productText,
+  tiledText,
+  gradientText,
+  tiledGradientText,
+].map((text) => compose(text, parts));
 
 /** The matrices of E experts [O, I], one after the other. */
 export interface ExpertMatrices {
@@ -35,41 +52,17 @@ export interface GroupedOptions {
   readonly tile?: GroupedTile;
 }
 
-/** What a workgroup makes of C, and for whose lanes. */
-export interface GroupedTile {
-  /** A multiple of 4 where it is a gradient's. */
-  readonly rows: number;
-  /** Each with four columns. */
-  readonly lanes: number;
-  /** Sums may lie in memory, as a CPU's lanes have them. */
-  readonly isLooped: boolean;
-}
-
-/** Rows that a tile of a product may have. */
-const tileRows = [1, 4, 8, 16] as const;
-
-/** Cost of loading the columns of B in a tile, in rows of A and their products: see gemm_variants.ts. */
-const rowsOfLoads = 5;
-
 /** The most tiles that pairs may come to: one more than are full for each expert that has any. */
 function mostTiles(pairs: number, experts: number, rows: number): number {
   const used = Math.min(pairs, experts);
   return used + Math.floor((pairs - used) / rows);
 }
 
-/** The tile for so many pairs that costs least when all experts have about as many. */
-function tileRowsFor(pairs: number, experts: number): number {
-  const each = pairs / Math.min(pairs, experts);
-  const cost = (rows: number) => Math.ceil(each / rows) * (rows + rowsOfLoads);
-  return tileRows.toSorted((a, b) => cost(a) - cost(b))[0];
+function definesOf(tile: GroupedTile): Readonly<Record<string, number | boolean>> {
+  if (tile.sharing === "uniform") return { LANES: tile.lanes, LOOPED: tile.isLooped };
+  const { rm: RM, rn: RN, lx: LX, ly: LY, tk: TK } = tile;
+  return { RM, RN, LX, LY, TK };
 }
-
-/** A tile of so many rows on a device. */
-const tileOn = ({ lanes }: Tuning, rows: number, columns: number): GroupedTile => ({
-  rows,
-  lanes: lanes === "gpu" ? 32 : columns > 32 ? 16 : 8,
-  isLooped: lanes === "cpu",
-});
 
 /**
  * A's rows times the matrices of their experts: nt, A·Wᵀ, or nn, A·W, each sum in ascending order.
@@ -100,8 +93,8 @@ export function groupedProduct(
   expectVectors(label, "a row of C", c.shape[1]);
   if (gated && layout !== "nt") throw new Error(`${label}: gated, in layout ${layout}`);
   if (gated?.kept) expectShape(label, "gate and up", gated.kept, [pairs, columns]);
-  const tile = asked ?? tileOn(gpu.tuning, tileRowsFor(pairs, experts), columns);
-  const { rows: ROWS, lanes: LANES, isLooped: LOOPED } = tile;
+  const tile = asked ?? productTile(gpu.tuning, pairs / Math.min(pairs, experts), columns);
+  const ROWS = rowsOfTile(tile);
   const PICKED = rowsOf === "tokens";
   const defines = {
     LAYOUT: layout === "nt" ? 0 : 1,
@@ -110,7 +103,8 @@ export function groupedProduct(
     GATED: gated !== undefined,
     KEPT: gated !== undefined && gated.kept !== null,
     GELU: gated?.activation === "gelu",
-    ...{ LOOPED, ROWS, LANES },
+    ROWS,
+    ...definesOf(tile),
   };
   const tensors = {
     ...{ a, b: stacked, c, offsets },
@@ -123,13 +117,15 @@ export function groupedProduct(
     bytes: bytesOf(stacked.dtype) * Math.min(pairs, experts) * columns * depth +
       4 * pairs * (columns + depth),
   };
-  const columnGroups = Math.ceil(columns / (4 * LANES));
+  const columnGroups = Math.ceil(columns / columnsOfTile(tile));
+  const isTiled = tile.sharing === "tiled";
+  const code = isTiled ? tiledCode : productCode;
   inLaunches(gpu, cost, mostTiles(pairs, experts, ROWS), (firstTile, count, share) =>
     gpu.dispatch(
-      { label, code: productCode, defines },
+      { label, code, defines },
       { experts, firstTile, tileRows: ROWS, columns, depth, chosen },
       tensors,
-      layout === "nt" ? [columnGroups, count] : [count, columnGroups],
+      isTiled || layout === "nt" ? [columnGroups, count] : [count, columnGroups],
       share,
     ));
 }
@@ -168,17 +164,18 @@ export function groupedGradient(
   expectShape(label, "offsets", offsets, [experts + 1], "u32");
   expectVectors(label, "a row of A", rows);
   expectVectors(label, "a row of B", columns);
-  const tile = asked ?? tileOn(gpu.tuning, rows <= 8 ? 8 : 16, columns);
-  const { rows: ROWS, lanes: LANES, isLooped: LOOPED } = tile;
+  const tile = asked ?? gradientTile(gpu.tuning, rows, columns);
+  const ROWS = rowsOfTile(tile);
+  const code = tile.sharing === "tiled" ? tiledGradientCode : gradientCode;
   const cost: LaunchCost = {
     kind: "products",
     flops: 2 * pairs * columns * rows,
     bytes: 8 * Math.min(pairs, experts) * columns * rows + 4 * pairs * (columns + rows),
   };
-  const [rowGroups, columnGroups] = [Math.ceil(rows / ROWS), Math.ceil(columns / (4 * LANES))];
+  const rowGroups = Math.ceil(rows / ROWS), columnGroups = Math.ceil(columns / columnsOfTile(tile));
   inLaunches(gpu, cost, experts, (firstExpert, count, share) =>
     gpu.dispatch(
-      { label, code: gradientCode, defines: { PICKED: ofTokens, ROWS, LANES, LOOPED } },
+      { label, code, defines: { PICKED: ofTokens, ROWS, ...definesOf(tile) } },
       { firstExpert, tileRows: ROWS, rows, columns, chosen },
       { a, b, c: gradient, offsets, list },
       [rowGroups, columnGroups, count],
