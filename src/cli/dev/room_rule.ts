@@ -52,6 +52,7 @@ const INNER: Readonly<Record<string, readonly string[]>> = {
     "layers",
     "attention",
     "convolution",
+    "delta",
     "experts",
     "losses",
     "sampling",

@@ -4,6 +4,7 @@ import attention_key_row from "../attention/parts/attention_key_row.wgsl" with {
 import { pageTokens } from "../attention/attention_shape.ts";
 import { compose } from "../parts/compose.ts";
 import { expectShape } from "../parts/expect_shape.ts";
+import convolution_gathered from "./parts/convolution_gathered.wgsl" with { type: "text" };
 import convolution_lane from "./parts/convolution_lane.wgsl" with { type: "text" };
 import convolution_weight from "./parts/convolution_weight.wgsl" with { type: "text" };
 import backwardText from "./short_convolution_backward.wgsl" with { type: "text" };
@@ -12,14 +13,20 @@ import forwardText from "./short_convolution.wgsl" with { type: "text" };
 import gradientText from "./short_convolution_weight_gradient.wgsl" with { type: "text" };
 import inputsText from "./short_convolution_inputs.wgsl" with { type: "text" };
 
-const parts = { attention_key_row, convolution_lane, convolution_weight };
+/** WGSL parts of causal convolutions. */
+export const convolutionParts = {
+  attention_key_row,
+  convolution_gathered,
+  convolution_lane,
+  convolution_weight,
+};
 const [inputsCode, forwardCode, decodeCode, backwardCode, gradientCode] = [
   inputsText,
   forwardText,
   decodeText,
   backwardText,
   gradientText,
-].map((text) => compose(text, parts));
+].map((text) => compose(text, convolutionParts));
 
 /** Lanes of a workgroup, each with four channels of a token. */
 const lanes = 64;
@@ -236,14 +243,40 @@ export function convolutionBackward(
       groups,
       { bytes: 20 * tokens * channels },
     );
-    if (!weightGradient) return;
-    expectShape(operation, "weightGradient", weightGradient, [channels * TAPS]);
-    gpu.dispatch(
-      { label: "convolution weight gradient", code: gradientCode, defines: shape },
-      sizes,
-      { inputs, segments, dSums, gradient: weightGradient },
-      gpu.grid(Math.ceil(channels / 4 / 8)),
-      { bytes: 8 * tokens * channels },
-    );
+    if (weightGradient) {
+      convolutionWeightGradient(gpu, { inputs, segments, taps: TAPS }, dSums, weightGradient);
+    }
   });
+}
+
+/**
+ * gradient[k] += Σ_t dSums[t] · input[t − (L − 1) + k], tokens in ascending order.
+ *
+ * @param places inputs [T, C] in f32; segments of `attentionSegments`
+ * @param dSums [T, C]
+ * @param gradient [C · L]
+ * @throws Error when a tensor's shape is not the documented one
+ */
+export function convolutionWeightGradient(
+  gpu: Gpu,
+  { inputs, segments, taps }: {
+    readonly inputs: Tensor;
+    readonly segments: Tensor;
+    readonly taps: number;
+  },
+  dSums: Tensor,
+  gradient: Tensor,
+): void {
+  const operation = "convolution weight gradient";
+  const [tokens, channels] = dSums.shape;
+  expectPlaces(operation, { inputs, segments }, tokens, channels);
+  expectShape(operation, "gradient", gradient, [channels * taps]);
+  const defines = { TAPS: taps, PAGE: pageTokens, STORAGE: "f32", PAGED: false };
+  gpu.dispatch(
+    { label: operation, code: gradientCode, defines },
+    { tokens, vectors: channels / 4 },
+    { inputs, segments, dSums, gradient },
+    gpu.grid(Math.ceil(channels / 4 / 8)),
+    { bytes: 8 * tokens * channels },
+  );
 }

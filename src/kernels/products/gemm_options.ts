@@ -61,7 +61,7 @@ export interface FurtherTerms {
   readonly inner: Tensor;
   /** [≥ last row of a projection, rank] */
   readonly further: Tensor;
-  /** At most three, in ascending order: with `gated` both halves. All numbers are multiples of 4. */
+  /** At most four, in ascending order: with `gated` both halves. All numbers are multiples of 4. */
   readonly projections: readonly {
     /** Where its columns begin in those of the product. */
     readonly firstColumn: number;

@@ -138,7 +138,7 @@ function expectFurther(
   expectShape(label, "further terms", further, [-1, -1]);
   expectShape(label, "inner", inner, [rows, projections.length * rank]);
   const fits = layout === "nt" && !accumulate && !firstColumn && rank % 4 === 0 &&
-    projections.length > 0 && projections.length <= 3 &&
+    projections.length > 0 && projections.length <= 4 &&
     projections.every((one, n) =>
       (n === 0 || one.firstColumn >= projections[n - 1].firstColumn + projections[n - 1].columns) &&
       one.firstColumn % 4 === 0 && one.columns % 4 === 0 &&
