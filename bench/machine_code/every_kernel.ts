@@ -46,7 +46,8 @@ const small: ModelConfig = {
 };
 
 /** The small one; head sizes 16, 64 and 128, with biases and with norms of queries and keys, narrow and wide; the other
- * one; that with caps; one that convolves; and two with experts. */
+ * one; that with caps; one that convolves; one with DeltaNets and gates; and two
+ * with experts. */
 const models: readonly ModelConfig[] = [
   small,
   ...[
@@ -85,6 +86,24 @@ const models: readonly ModelConfig[] = [
     layers: 3,
     fusedProjections: false,
     norms: plainDecoder.norms,
+  },
+  // Heads of 128 are those of real models.
+  {
+    ...other,
+    architecture: "qwen3_5_text",
+    headDim: 64,
+    kinds: [
+      {
+        rotation: other.kinds[1].rotation,
+        window: null,
+        delta: { keyHeads: 2, valueHeads: 4, keyDim: 128, valueDim: 128, taps: 4 },
+      },
+      { rotation: other.kinds[1].rotation, window: null, gated: true },
+    ],
+    biases: plainDecoder.biases,
+    fusedProjections: false,
+    norms: { fromOne: true, after: false },
+    activation: "silu",
   },
   ...[2, 3].map((chosen) => ({
     ...other,

@@ -59,7 +59,9 @@ export function familyModel(gpu: Gpu, name: string, options: ParameterOptions): 
   model.parameters.set(
     Object.fromEntries(shapes.map(([tensor, shape], seed) => {
       const values = uniform(shape.reduce((product, n) => product * n, 1), seed);
-      const base = model.config.norms.fromOne ? 0 : 1;
+      if (/\.(A_log|dt_bias|conv1d\.weight)$/.test(tensor)) return [tensor, values];
+      // A DeltaNet's norm multiplies by its weight whatever the others do.
+      const base = model.config.norms.fromOne && !tensor.includes(".linear_attn.") ? 0 : 1;
       if (tensor.endsWith("norm.weight")) return [tensor, values.map((x) => base + 0.25 * x)];
       const isHalved = tensor.endsWith("bias") || /embed_tokens|lm_head/.test(tensor);
       const scale = isHalved ? 0.5 : 2 ** (1 - Math.floor(Math.log2(shape[1]) / 2));

@@ -1,6 +1,10 @@
 import type { Tensor } from "../../gpu/tensor.ts";
 import { attentionDecode } from "../../kernels/attention/attention_decode.ts";
 import { convolutionDecode } from "../../kernels/convolution/short_convolution.ts";
+import { deltaHeads, deltaInputs } from "../../kernels/delta/delta_inputs.ts";
+import { deltaRuleForward } from "../../kernels/delta/delta_rule.ts";
+import { deltaWidths } from "../../kernels/delta/delta_shape.ts";
+import { gatherRows } from "../../kernels/layers/gather_rows.ts";
 import { ropeForward } from "../../kernels/attention/rope.ts";
 import { pageTokens } from "../../kernels/attention/attention_shape.ts";
 import { sampleTokens } from "../../kernels/sampling/sample.ts";
@@ -12,6 +16,7 @@ import {
   layerForward,
   ropeOptions,
 } from "../../model/decoder/forward.ts";
+import { deltaEnd, deltaOf, roomForHeads } from "../../model/decoder/delta.ts";
 import { headLogits } from "../../model/decoder/head.ts";
 import type { Layer, Model } from "../../model/decoder/model.ts";
 import type { Held } from "./held_memory.ts";
@@ -38,6 +43,7 @@ function mixCached(
   const { heads, headDim } = config;
   const [slots] = state.tokens.shape;
   const { lengths, pageTable } = state;
+  if ("kept" in cache) return deltaCached(model, cache, layer, state);
   if ("inputs" in cache) {
     const { inputs } = cache;
     return (projected) => {
@@ -66,6 +72,33 @@ function mixCached(
       attentionShape(model, layer),
     );
     return { output };
+  };
+}
+
+/** As `mixCached`, of a DeltaNet, whose states are moved on by a token. */
+function deltaCached(
+  model: Model,
+  { kept, states }: Extract<LayerCache, { kept: unknown }>,
+  layer: Layer,
+  { tokens, lengths, pageTable, places, keyRows, keyRowsAt, walks }: PlacedSlots,
+): (projected: Tensor) => { readonly output: Tensor } {
+  const { gpu } = model;
+  const { shape, weights } = deltaOf(layer);
+  const [slots] = tokens.shape;
+  if (!walks) throw new Error("slots without states");
+  return (projected) => {
+    const rows = { places, at: keyRowsAt };
+    deltaInputs(gpu, projected, weights, shape, kept, { cacheDtype: gpu.cacheDtype, rows });
+    const made = roomForHeads(gpu, shape, slots);
+    const where = { lengths, pageTable };
+    deltaHeads(gpu, kept.inputs, where, weights.convolution, shape, made);
+    const rates = gpu.tensor([slots, 2 * shape.valueHeads], "f32", "delta rates");
+    gatherRows(gpu, kept.rates, keyRows, rates);
+    const values = gpu.tensor([slots, deltaWidths(shape).values], "f32", "delta values");
+    const range = { first: 0, count: slots };
+    const into = { states, output: values, isOfSlots: true };
+    deltaRuleForward(gpu, { heads: made.heads, rates, walks }, shape, range, into);
+    return deltaEnd(model, layer, values, projected);
   };
 }
 

@@ -32,13 +32,14 @@ export class DecodeWalk {
   /** Whether a model's steps can be done so, with a cache of so many pages. */
   static isFor({ gpu, config, parameters, adapter, layers }: Model, pages: number): boolean {
     const { heads, kvHeads, headDim, biases, norms, scales, caps } = config;
-    const { window, taps, experts } = config.kinds[0];
+    const { window, taps, delta, gated, experts } = config.kinds[0];
     const { limits } = gpu.device;
     const cacheBytes = bytesOf("f32") * layers.length * pages * pageTokens * kvHeads * headDim;
     return gpu.tuning.lanes === "cpu" && gpu.tuning.matrix === null && gpu.cacheDtype === "f32" &&
       parameters.weights.length === 1 && parameters.weights[0].dtype === "f32" &&
       parameters.count <= mostWeights && !adapter &&
-      config.kinds.length === 1 && window === null && taps === undefined && experts === undefined &&
+      config.kinds.length === 1 && window === null && taps === undefined &&
+      delta === undefined && !gated && experts === undefined &&
       heads / kvHeads <= mostHeadsOfWalk && headDim <= longestHeadOfWalk &&
       !biases.qkv && !biases.attentionOutput && !biases.feedForward &&
       !config.qkNorm && !norms.fromOne && !norms.after &&

@@ -33,9 +33,12 @@ export function openHeld(model: Model, slots: number, size: CacheSize): Held {
   const { pages, pagesPerSlot } = size;
   // The rotations are made now: a step that will be repeated must not make tensors.
   model.rotations.prepare(pagesPerSlot * pageTokens);
-  const state = new SlotState(gpu, roundSlots(slots), pagesPerSlot, config.vocabularySize);
+  const state = new SlotState(gpu, roundSlots(slots), pagesPerSlot, {
+    columns: config.vocabularySize,
+    hasStates: model.layers.some(({ delta }) => delta !== null),
+  });
   try {
-    const cache = new KvCache(model, pages, DecodeWalk.isFor(model, pages));
+    const cache = new KvCache(model, pages, slots, DecodeWalk.isFor(model, pages));
     const walk = cache.joined && new DecodeWalk(model, cache.joined);
     return { ...size, cache, walk, tree: new PageTree(pages), slots: state, weightsVersion };
   } catch (error) {

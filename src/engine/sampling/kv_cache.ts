@@ -1,5 +1,7 @@
-import { bytesOf, type Tensor } from "../../gpu/tensor.ts";
+import { bytesOf, type CacheDtype, type Tensor } from "../../gpu/tensor.ts";
 import { pageTokens } from "../../kernels/attention/attention_shape.ts";
+import type { DeltaKept } from "../../kernels/delta/delta_inputs.ts";
+import { deltaWidths } from "../../kernels/delta/delta_shape.ts";
 import type { Model } from "../../model/decoder/model.ts";
 
 /** Pages for the keys of so many tokens. */
@@ -13,14 +15,19 @@ export function mostPages(
 ): number {
   const { maxStorageBufferBindingSize, maxBufferSize } = limits;
   const { kvHeads, headDim, hiddenSize } = config;
+  const bytes = bytesOf(cacheDtype);
   const widest = Math.max(
-    ...layers.map(({ convolution }) => convolution ? hiddenSize : kvHeads * headDim),
+    ...layers.map(({ convolution, delta }) => {
+      if (!delta) return bytes * (convolution ? hiddenSize : kvHeads * headDim);
+      return Math.max(bytes * deltaWidths(delta.shape).inputs, 4 * 2 * delta.shape.valueHeads);
+    }),
   );
-  const bytesOfPage = bytesOf(cacheDtype) * pageTokens * widest;
-  return Math.floor(Math.min(maxStorageBufferBindingSize, maxBufferSize) / bytesOfPage);
+  return Math.floor(
+    Math.min(maxStorageBufferBindingSize, maxBufferSize) / (pageTokens * widest),
+  );
 }
 
-/** What a layer keeps of each token, all in `Gpu.cacheDtype`. */
+/** What a layer keeps of each token, in `Gpu.cacheDtype` but for a DeltaNet's rates and states. */
 export type LayerCache =
   | {
     /** [pages · pageTokens, KV, D] */
@@ -31,6 +38,12 @@ export type LayerCache =
   | {
     /** [pages · pageTokens, C], of `convolutionInputs` */
     readonly inputs: Tensor;
+  }
+  | {
+    /** [pages · pageTokens, M] and f32 [pages · pageTokens, 2·Vh] */
+    readonly kept: DeltaKept;
+    /** f32 [S, Vh, Dk, Dv], of the sequences that are decoded */
+    readonly states: Tensor;
   };
 
 /** Keys and values of all layers. */
@@ -41,10 +54,16 @@ export interface JoinedCache {
   readonly values: Tensor;
 }
 
+/** The tensors in which a layer keeps what lies in pages. */
+export function pagedTensors(layer: LayerCache): Tensor[] {
+  if ("kept" in layer) return [layer.kept.inputs, layer.kept.rates];
+  return "inputs" in layer ? [layer.inputs] : [layer.keys, layer.values];
+}
+
 /**
  * What the layers keep of the tokens of many sequences; page p is rows p · pageTokens and following. A convolution's
  * inputs lie in pages too, though only a sequence's last ones are read again: so a beginning is shared, kept and gone on
- * from at any token, as with keys.
+ * from at any token, as with keys. So do those of a DeltaNet, whose state is made of them when a sequence is admitted.
  */
 export class KvCache {
   readonly layers: readonly LayerCache[];
@@ -53,15 +72,25 @@ export class KvCache {
   readonly #made: readonly Tensor[];
 
   /**
+   * @param slots S, sequences decoded at once
    * @param isJoined the layers, which all attend, have parts of a tensor of keys and of one of values
    * @throws BufferTooLarge when what a layer keeps, or all of them joined, is more than the device binds
    */
-  constructor(private readonly model: Model, readonly pages: number, isJoined = false) {
+  constructor(
+    private readonly model: Model,
+    readonly pages: number,
+    slots: number,
+    isJoined = false,
+  ) {
     const { gpu, config: { kvHeads, headDim, hiddenSize } } = model;
     const rows = pages * pageTokens;
     const made: Tensor[] = [];
-    const tensor = (shape: readonly number[], label: string) => {
-      const one = gpu.tensor(shape, gpu.cacheDtype, label);
+    const tensor = (
+      shape: readonly number[],
+      label: string,
+      dtype: CacheDtype = gpu.cacheDtype,
+    ) => {
+      const one = gpu.tensor(shape, dtype, label);
       made.push(one);
       return one;
     };
@@ -74,10 +103,21 @@ export class KvCache {
           values: tensor(joinedShape, "cached values"),
         }
         : null;
-      this.layers = model.layers.map(({ convolution }, index) => {
+      this.layers = model.layers.map(({ convolution, delta }, index) => {
         if (joined) {
           const first = index * rows * kvHeads * headDim;
           return { keys: joined.keys.view(first, shape), values: joined.values.view(first, shape) };
+        }
+        if (delta) {
+          const { valueHeads, keyDim, valueDim } = delta.shape;
+          const { inputs } = deltaWidths(delta.shape);
+          return {
+            kept: {
+              inputs: tensor([rows, inputs], "cached delta inputs"),
+              rates: tensor([rows, 2 * valueHeads], "cached delta rates", "f32"),
+            },
+            states: tensor([slots, valueHeads, keyDim, valueDim], "delta states", "f32"),
+          };
         }
         if (convolution) return { inputs: tensor([rows, hiddenSize], "cached convolution inputs") };
         return { keys: tensor(shape, "cached keys"), values: tensor(shape, "cached values") };

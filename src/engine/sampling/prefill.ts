@@ -7,6 +7,8 @@ import {
   convolutionForward,
   convolutionInputs,
 } from "../../kernels/convolution/short_convolution.ts";
+import { deltaInputs } from "../../kernels/delta/delta_inputs.ts";
+import { deltaWidths } from "../../kernels/delta/delta_shape.ts";
 import { ropeForward } from "../../kernels/attention/rope.ts";
 import {
   attentionShape,
@@ -16,8 +18,10 @@ import {
   layerQkv,
   ropeOptions,
 } from "../../model/decoder/forward.ts";
+import { deltaEnd, deltaOf } from "../../model/decoder/delta.ts";
 import type { Layer, Model } from "../../model/decoder/model.ts";
-import type { KvCache, LayerCache } from "./kv_cache.ts";
+import { type KvCache, type LayerCache, pagedTensors } from "./kv_cache.ts";
+import { makeStates, type PassStates, passStates } from "./prefill_states.ts";
 import type { PromptReader, PromptRow } from "./prompt_log_probs.ts";
 import type { Sequence } from "./sequence.ts";
 
@@ -88,13 +92,20 @@ export function prefill(
       : null;
     const copy = (layer: LayerCache) => {
       if (!copies) return;
-      const kept = "inputs" in layer
-        ? { cacheKeys: layer.inputs, cacheValues: null }
-        : { cacheKeys: layer.keys, cacheValues: layer.values };
-      cacheCopy(gpu, kept, copies);
+      if ("keys" in layer) {
+        cacheCopy(gpu, { cacheKeys: layer.keys, cacheValues: layer.values }, copies);
+        return;
+      }
+      for (const cacheKeys of pagedTensors(layer)) {
+        cacheCopy(gpu, { cacheKeys, cacheValues: null }, copies);
+      }
     };
+    const states = passStates(model, pass);
     if (computed.length === 0) {
-      cache.layers.forEach(copy);
+      cache.layers.forEach((kept, index) => {
+        copy(kept);
+        makeStates(model, model.layers[index], kept, states, null);
+      });
       return [];
     }
     const tokens = computed.flatMap(({ sequence, first, end }) =>
@@ -105,9 +116,7 @@ export function prefill(
     let x = embed(model, gpu.from(Uint32Array.from(tokens), [tokens.length], "u32", "tokens"));
     model.layers.forEach((layer, index) => {
       const kept = cache.layers[index];
-      const mixer = "inputs" in kept
-        ? convolution(model, kept.inputs, layer, tensors)
-        : attention(model, kept, layer, tensors);
+      const mixer = mixerOf(model, kept, layer, tensors, states);
       const store = (qkv: Tensor) => {
         const mix = mixer(qkv);
         copy(kept);
@@ -115,7 +124,10 @@ export function prefill(
       };
       if (index === model.layers.length - 1 && rows.length === 0) {
         // The last layer's output is not needed, only what it keeps.
-        gpu.scope(() => void store(layerQkv(model, layer, x).qkv));
+        gpu.scope(() => {
+          store(layerQkv(model, layer, x).qkv);
+          makeStates(model, layer, kept, states, null);
+        });
         return;
       }
       const attend = (qkv: Tensor) => ({ output: store(qkv)() });
@@ -173,6 +185,19 @@ function passTensors({ gpu }: Model, computed: readonly Prefill[], count: number
  */
 type PagedMixer = (qkv: Tensor) => () => Tensor;
 
+function mixerOf(
+  model: Model,
+  kept: LayerCache,
+  layer: Layer,
+  pass: Pass,
+  states: PassStates | null,
+): PagedMixer {
+  if ("kept" in kept) return deltaNet(model, kept, layer, pass, states);
+  return "inputs" in kept
+    ? convolution(model, kept.inputs, layer, pass)
+    : attention(model, kept, layer, pass);
+}
+
 function attention(
   model: Model,
   { keys, values }: { readonly keys: Tensor; readonly values: Tensor },
@@ -211,6 +236,28 @@ function convolution(
       const where = { inputs, segments, pageTable };
       convolutionForward(gpu, projected, where, convolutionWeights(layer), output);
       return output;
+    };
+  };
+}
+
+function deltaNet(
+  model: Model,
+  cache: Extract<LayerCache, { kept: unknown }>,
+  layer: Layer,
+  { places }: Pass,
+  states: PassStates | null,
+): PagedMixer {
+  const { gpu } = model;
+  const { shape, weights } = deltaOf(layer);
+  return (projected) => {
+    const [tokens] = projected.shape;
+    const rows = { places, at: tokens };
+    const { cacheDtype } = gpu;
+    deltaInputs(gpu, projected, weights, shape, cache.kept, { cacheDtype, rows });
+    return () => {
+      const values = gpu.tensor([tokens, deltaWidths(shape).values], "f32", "delta values");
+      makeStates(model, layer, cache, states, values);
+      return deltaEnd(model, layer, values, projected).output;
     };
   };
 }

@@ -259,11 +259,12 @@ export class Sampler {
       const found = takePages(tree, sequence, this.#pagesWanted(sequence));
       if (found === null) break;
       this.#waiting.shift();
+      const stateRow = this.#freeStateRow();
       this.#active.push(sequence);
       const { pages, partial } = found;
       const whole = pages.length * pageTokens;
       const first = whole + (partial?.length ?? 0);
-      sequence.admit(++this.#admissions, first);
+      sequence.admit(++this.#admissions, first, stateRow);
       if (partial) sources.push(partial.page);
       prefills.push({
         sequence,
@@ -279,6 +280,14 @@ export class Sampler {
     for (const pass of cutPrefills(prefills, most)) prefill(this.model, cache, pass, prompts);
     for (const page of sources) tree.release([page]);
     await prompts.read(prefills.map(({ sequence }) => sequence));
+  }
+
+  /** The first state that no admitted sequence has. */
+  #freeStateRow(): number {
+    const taken = new Set(this.#active.map(({ stateRow }) => stateRow));
+    let row = 0;
+    while (taken.has(row)) row++;
+    return row;
   }
 
   /** Ends those whose prompts were all that was wanted. @returns what the listeners are to be told */

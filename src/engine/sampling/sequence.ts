@@ -27,6 +27,8 @@ export class Sequence {
   pages: readonly CachedPage[] = [];
   /** Number of its admission among all, those of sequences put back included; 0 while it waits. */
   admission = 0;
+  /** Which of the states that layers keep of sequences is its own; nobody else's while it is admitted. */
+  stateRow = 0;
   /** How often it was admitted. */
   #admitted = 0;
   #cachedTokens = 0;
@@ -77,8 +79,9 @@ export class Sequence {
   }
 
   /** Begins decoding, with so many of its keys found in the cache. */
-  admit(admission: number, cachedTokens: number): void {
+  admit(admission: number, cachedTokens: number, stateRow: number): void {
     this.admission = admission;
+    this.stateRow = stateRow;
     if (this.#admitted++ === 0) this.#cachedTokens = cachedTokens;
   }
 

@@ -14,6 +14,7 @@ import {
   settingsWords,
 } from "../../kernels/sampling/sample.ts";
 import { inverseTemperature, rowScales } from "../../kernels/losses/log_softmax.ts";
+import { plainWalk, walkArray, walkWords } from "../../kernels/delta/delta_walks.ts";
 import type { Sequence } from "./sequence.ts";
 
 /** Few slots that are not rounded up to 16: products of so few rows are a matter of reading the weights. */
@@ -27,6 +28,8 @@ export const roundSlots = (count: number): number =>
 export interface PlacedSlots extends DecodeSlots {
   /** u32 [W, P] */
   readonly pageTable: Tensor;
+  /** u32 [W, 8]: a walk of one row for each slot that is in use; null where layers have no states */
+  readonly walks: Tensor | null;
 }
 
 /** State of W slots that decoding reads and moves on. */
@@ -52,6 +55,7 @@ export class SlotState {
   readonly #scales: Tensor;
   readonly #settings: Tensor;
   readonly #pageTable: Tensor;
+  readonly #walks: Tensor | null;
   #stops: Tensor | null = null;
   /** Admission of the sequence in each slot, as the GPU has them. */
   #admissions: readonly number[] = [];
@@ -60,19 +64,20 @@ export class SlotState {
   /**
    * @param slots a number of `roundSlots`
    * @param pagesPerSlot P, of the longest sequence
-   * @param columns of the vocabulary
+   * @param model how many columns its vocabulary has, and whether its layers have states
    */
   constructor(
     private readonly gpu: Gpu,
     slots: number,
     private readonly pagesPerSlot: number,
-    private readonly columns: number,
+    private readonly model: { readonly columns: number; readonly hasStates: boolean },
   ) {
     this.#state = decodeState(gpu, slots);
     this.#likeliestCounts = gpu.tensor([slots], "u32", "decode likeliest counts");
     this.#scales = gpu.tensor([slots, 2], "f32", "inverse temperatures");
     this.#settings = gpu.tensor([slots, settingsWords], "u32", "sampling settings");
     this.#pageTable = gpu.tensor([slots, pagesPerSlot], "u32", "page table");
+    this.#walks = model.hasStates ? gpu.tensor([slots, walkWords], "u32", "decode walks") : null;
   }
 
   /**
@@ -96,7 +101,8 @@ export class SlotState {
       settings: of(this.#settings),
       pageTable: of(this.#pageTable),
       stops: this.#stops,
-      needs: samplingNeeds(sequences.map(({ request }) => request), this.columns),
+      walks: this.#walks && of(this.#walks),
+      needs: samplingNeeds(sequences.map(({ request }) => request), this.model.columns),
     };
   }
 
@@ -112,6 +118,14 @@ export class SlotState {
       })),
     );
     this.gpu.write(this.#state, words);
+    if (this.#walks) {
+      const walks = Array.from({ length: width }, (_, s) => {
+        const stateRow = sequences[s]?.stateRow ?? null;
+        if (stateRow === null) return plainWalk(s, 0);
+        return { ...plainWalk(s, 1), start: stateRow, end: stateRow };
+      });
+      this.gpu.write(this.#walks.view(0, [width, walkWords]), walkArray(walks));
+    }
     const counts = new Uint32Array(width);
     sequences.forEach(({ request: { likeliest = 0 } }, s) => counts[s] = likeliest);
     this.gpu.write(this.#likeliestCounts.view(0, [width]), counts);
@@ -119,7 +133,7 @@ export class SlotState {
     const scales = new Float32Array(width).fill(1);
     requests.forEach(({ temperature }, s) => scales[s] = inverseTemperature(temperature));
     this.gpu.write(this.#scales.view(0, [width, 2]), rowScales(scales));
-    const settings = samplingSettings(requests, width, this.columns);
+    const settings = samplingSettings(requests, width, this.model.columns);
     this.gpu.write(this.#settings.view(0, [width, settingsWords]), settings);
     const stops = stopArray(requests.map(({ stopTokens }) => stopTokens), width);
     if (this.#stops) this.gpu.release(this.#stops);
@@ -141,7 +155,7 @@ export class SlotState {
   release(): void {
     const { gpu } = this;
     gpu.release(this.#state, this.#likeliestCounts, this.#scales, this.#settings);
-    gpu.release(this.#pageTable);
+    gpu.release(this.#pageTable, ...this.#walks ? [this.#walks] : []);
     if (this.#stops) gpu.release(this.#stops);
   }
 }

@@ -219,7 +219,7 @@ function normLaunch(gpu: Gpu, tokens: number, shape: DeltaShape) {
 
 /** What the gradient of a layer's inputs comes from. */
 export interface DeltaInputGradients {
-  /** [2, T, Vh, Dk]: of queries, then of keys, as each value head has them */
+  /** [3, T, Vh, Dk] of `deltaRuleBackward`: of queries, then of keys, as each value head has them */
   readonly dHeads: Tensor;
   /** [T, M], of which the values' gradients are there; receives those of the convolution's sums */
   readonly dInputs: Tensor;
@@ -265,7 +265,7 @@ export function deltaInputsBackward(
   expectShape(operation, "projected", projected, [tokens, widths.projected]);
   expectShape(operation, "dProjected", dProjected, projected.shape);
   expectKept(operation, kept, shape, tokens);
-  expectShape(operation, "dHeads", dHeads, [2, tokens, valueHeads, keyDim]);
+  expectShape(operation, "dHeads", dHeads, [3, tokens, valueHeads, keyDim]);
   expectShape(operation, "dInputs", dInputs, [tokens, widths.inputs]);
   expectShape(operation, "slopes", slopes, [tokens, 2 * valueHeads]);
   const norm = normLaunch(gpu, tokens, shape);

@@ -21,7 +21,7 @@ struct Params {
 //#if BACKWARD
 //#include stored_vectors NAME="x" BINDING=1 STORAGE="f32"
 @group(0) @binding(2) var<storage, read> rstd: array<f32>;
-// Those of queries [T, Vh, D], then those of keys.
+// Those of queries [T, Vh, D], then those of keys, and others.
 //#include stored_vectors NAME="dHeads" BINDING=3 STORAGE="f32"
 //#include written_vectors NAME="dx" BINDING=4
 //#else

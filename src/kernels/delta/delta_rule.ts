@@ -3,20 +3,18 @@ import type { Tensor } from "../../gpu/tensor.ts";
 import { compose } from "../parts/compose.ts";
 import { expectShape } from "../parts/expect_shape.ts";
 import columnsText from "./delta_rule_columns.wgsl" with { type: "text" };
-import decaysText from "./delta_decays.wgsl" with { type: "text" };
 import forwardText from "./delta_rule.wgsl" with { type: "text" };
 import rowsText from "./delta_rule_rows.wgsl" with { type: "text" };
 import valueSumsText from "./delta_value_sums.wgsl" with { type: "text" };
-import { type DeltaShape, deltaWidths, expectDeltaShape } from "./delta_shape.ts";
+import { type DeltaShape, deltaWidths, expectDeltaShape, keptEvery } from "./delta_shape.ts";
 import { walkWords } from "./delta_walks.ts";
 import delta_walk from "./parts/delta_walk.wgsl" with { type: "text" };
 
-const [forwardCode, columnsCode, rowsCode, valueSumsCode, decaysCode] = [
+const [forwardCode, columnsCode, rowsCode, valueSumsCode] = [
   forwardText,
   columnsText,
   rowsText,
   valueSumsText,
-  decaysText,
 ].map((text) => compose(text, { delta_walk }));
 
 /** Columns or rows of a state that a workgroup has; more workgroups, each of few lanes, hide the walk's waiting. */
@@ -109,8 +107,6 @@ export function deltaRuleForward(
 
 /** What the backward pass of the delta rule needs. */
 export interface DeltaRuleMade extends DeltaRows {
-  /** [T, N] */
-  readonly output: Tensor;
   /** [2, T, N], of which the second half is scratch */
   readonly errors: Tensor;
   /** [P, Vh, Dk, Dv], the last states of beginnings that several sequences share; null without any */
@@ -120,11 +116,10 @@ export interface DeltaRuleMade extends DeltaRows {
 }
 
 /**
- * The gradients of `deltaRuleForward`, without a state kept of any token: of the gradient of a decay's logarithm see
- * delta_decays.wgsl.
+ * The gradients of `deltaRuleForward`. States are kept of one token in `keptEvery` and made again between them.
  *
  * @param dOutput [T, N]
- * @param gradients filled: dHeads [2, T, Vh, Dk], of queries and of keys; dInputs [T, M], its values' columns; slopes
+ * @param gradients filled: dHeads [3, T, Vh, Dk], of queries and of keys, and scratch; dInputs [T, M], its values' columns; slopes
  *   [T, 2·Vh], of the decays' logarithms and of the strengths
  * @throws Error when a tensor's shape is not the documented one
  */
@@ -140,14 +135,13 @@ export function deltaRuleBackward(
   },
 ): void {
   const operation = "delta rule backward";
-  const { heads, rates, walks, output, errors, states, beginnings } = made;
+  const { heads, rates, walks, errors, states, beginnings } = made;
   const tokens = expectRows(operation, made, shape);
   const { keyHeads, valueHeads, keyDim: DK, valueDim: DV } = shape;
   const { inputs, values } = deltaWidths(shape);
-  expectShape(operation, "output", output, [tokens, values]);
   expectShape(operation, "errors", errors, [2, tokens, values]);
   expectShape(operation, "dOutput", dOutput, [tokens, values]);
-  expectShape(operation, "dHeads", dHeads, [2, tokens, valueHeads, DK]);
+  expectShape(operation, "dHeads", dHeads, [3, tokens, valueHeads, DK]);
   expectShape(operation, "dInputs", dInputs, [tokens, inputs]);
   expectShape(operation, "slopes", slopes, [tokens, 2 * valueHeads]);
   if (states) expectStates(operation, states, shape);
@@ -174,13 +168,21 @@ export function deltaRuleBackward(
         { bytes },
       );
     }
+    const EVERY = keptEvery;
+    // Before row 0 no state is kept.
+    const chunks = Math.ceil(tokens / EVERY);
+    const kept = gpu.tensor([chunks + others, valueHeads, DK, DV], "f32", "kept delta states");
     for (const REVERSED of [false, true]) {
       const own = REVERSED ? dStates : states;
       const blocks = Math.ceil(DK / LANES);
       gpu.dispatch(
-        { label: "delta rule rows", code: rowsCode, defines: { DK, DV, LANES, STATES, REVERSED } },
-        { ...sizes, walks: all, blocks },
-        { heads, rates, walks, dOutput, errors, dHeads, ...(own ? { states: own } : {}) },
+        {
+          label: "delta rule rows",
+          code: rowsCode,
+          defines: { DK, DV, LANES, EVERY, STATES, REVERSED },
+        },
+        { ...sizes, walks: all, blocks, chunks },
+        { heads, rates, walks, dOutput, errors, dHeads, ...(own ? { states: own } : {}), kept },
         gpu.grid(all * valueHeads * blocks),
         { bytes },
       );
@@ -188,17 +190,9 @@ export function deltaRuleBackward(
   });
   gpu.dispatch(
     { label: "delta value sums", code: valueSumsCode, defines: {} },
-    { tokens, heads: valueHeads, vectors: DV / 4, before: keyHeads * DK / 2 },
-    { inputs: heads, rates, errors, output, dOutput, dInputs, slopes },
+    { tokens, heads: valueHeads, vectors: DV / 4, before: keyHeads * DK / 2, rows: DK / 4 },
+    { rates, errors, dHeads, dInputs, slopes },
     gpu.grid(Math.ceil(tokens * valueHeads / 16)),
-    { bytes: 24 * tokens * values },
+    { bytes: 12 * tokens * values },
   );
-  for (const { first, count } of ranges) {
-    gpu.dispatch(
-      { label: "delta decays", code: decaysCode, defines: {} },
-      { firstWalk: first, walks: count, heads: valueHeads },
-      { walks, slopes },
-      gpu.grid(Math.ceil(count * valueHeads / 16)),
-    );
-  }
 }

@@ -1,11 +1,15 @@
-// The gradients of queries and keys of delta_rule.wgsl, of each value head, with u of delta_rule_columns.wgsl. A lane has
-// one row of the state or of its gradient, whose Dv numbers a sum walks as there its Dk. Given the errors, the rows of a
-// state do not need one another:
+// The gradients of queries, keys and decays of delta_rule.wgsl, of each value head, with u of delta_rule_columns.wgsl. A
+// lane has one row of the state or of its gradient, whose Dv numbers a sum walks as there its Dk. Given the errors, the
+// rows of a state do not need one another, and have the bits of its columns, with which walks begin:
 //
 //   REVERSED false  S = decay * S;  dk = -strength * (S u);  S = S + k (strength * error)^T;  dq = S dOutput
-//   REVERSED true   D = D + q dOutput^T;  dk = dk + strength * (D error);  D = decay * (D - k (strength * u)^T)
+//   REVERSED true   D = D + q dOutput^T;  dk = dk + strength * (D error);  D = D - k (strength * u)^T
+//                   ofDecay = decay * (row of S before the token, row of D);  D = decay * D
 //
-// the first from the first token to the last, the second back. Walks begin as there.
+// the first from the first token to the last, the second back. Walks begin as there. The first keeps the states before
+// every token whose row is a multiple of $EVERY, and those that walks begin with; the second makes those between again
+// from the last one kept, at most $EVERY - 1 steps. The sum over a head of ofDecay is the gradient of the decay's
+// logarithm; taken as a difference of what tokens give and get it would be lost where heads let go quickly.
 
 struct Params {
   walks: u32,
@@ -14,6 +18,7 @@ struct Params {
   blocks: u32,     // of $LANES rows, of a head
   tokens: u32,
   firstChild: u32, // the walk whose gradient is the first of dStates
+  chunks: u32,     // states kept before those that walks begin with
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
@@ -23,14 +28,23 @@ struct Params {
 //#include stored_vectors NAME="dOutput" BINDING=4 STORAGE="f32"
 // The errors [T, Vh, Dv], then u.
 //#include stored_vectors NAME="errors" BINDING=5 STORAGE="f32"
-// The gradients of queries [T, Vh, Dk], then those of keys.
+// The gradients of queries [T, Vh, Dk], then those of keys, then ofDecay.
 @group(0) @binding(6) var<storage, read_write> dHeads: array<f32>;
 //#if STATES
 // Those that walks begin with, or with REVERSED their gradients.
 //#include stored_vectors NAME="states" BINDING=7 STORAGE="f32"
 //#endif
+//#if REVERSED
+//#include stored_vectors NAME="kept" BINDING=8 STORAGE="f32"
+//#else
+//#include written_vectors NAME="kept" BINDING=8
+//#endif
 
 //#include delta_walk
+
+fn keptAt(entry: u32, head: u32, place: u32) -> u32 {
+  return ((entry * params.valueHeads + head) * $(DK)u + place) * $(DV/4)u;
+}
 
 @compute @workgroup_size($LANES)
 fn main(
@@ -60,8 +74,10 @@ fn main(
   //#else
   if (walk.start > 0u) {
     let at = (((walk.start - 1u) * params.valueHeads + head) * $(DK)u + place) * $(DV/4)u;
+    let first = keptAt(params.chunks + which - params.firstChild, head, place);
     //#for j 0 DV/4
     s$j = load_states(at + $(j)u);
+    store_kept(first + $(j)u, s$j);
     //#endfor
   }
   //#endif
@@ -83,20 +99,47 @@ fn main(
     var sums = vec4<f32>(0.0);
     //#if REVERSED
     let q = vec4<f32>(heads[query]);
-    let past = vec4<f32>(-(strength * k));
+    let key = vec4<f32>(k);
+    // The last row before which a state was kept, or the walk's first.
+    let chunk = row / $(EVERY)u * $(EVERY)u;
+    let first = max(chunk, walk.row);
+    let isKept = first > walk.row || walk.start > 0u;
+    let entry = select(params.chunks + which - params.firstChild, row / $(EVERY)u, first > walk.row);
+    let keptFirst = keptAt(select(0u, entry, isKept), head, place);
+    var shares = vec4<f32>(0.0);
     //#for j 0 DV/4
     s$j = fma(q, load_dOutput(values + $(j)u), s$j);
     sums = fma(s$j, load_errors(values + $(j)u), sums);
-    s$j = decay * fma(past, load_errors(slopes + $(j)u), s$j);
+    s$j = fma(key, -(strength * load_errors(slopes + $(j)u)), s$j);
+    {
+      var state = vec4<f32>(0.0);
+      if (isKept) { state = load_kept(keptFirst + $(j)u); }
+      for (var before = first; before < row; before++) {
+        let written = rates[(before * 2u + 1u) * params.valueHeads + head] *
+          load_errors((before * params.valueHeads + head) * $(DV/4)u + $(j)u);
+        let earlier = vec4<f32>(heads[before * row0 + (params.keyHeads + keyHead) * $(DK)u + place]);
+        state = fma(earlier, written, rates[before * 2u * params.valueHeads + head] * state);
+      }
+      shares = fma(state, s$j, shares);
+    }
+    s$j *= decay;
     //#endfor
     dHeads[dKey] = fma(strength, (sums.x + sums.y) + (sums.z + sums.w), dHeads[dKey]);
+    dHeads[dKey + params.tokens * params.valueHeads * $(DK)u] =
+      decay * ((shares.x + shares.y) + (shares.z + shares.w));
     //#else
-    let written = vec4<f32>(strength * k);
+    if (t > 0u && row % $(EVERY)u == 0u) {
+      let first = keptAt(row / $(EVERY)u, head, place);
+      //#for j 0 DV/4
+      store_kept(first + $(j)u, s$j);
+      //#endfor
+    }
+    let key = vec4<f32>(k);
     var now = vec4<f32>(0.0);
     //#for j 0 DV/4
     s$j *= decay;
     sums = fma(s$j, load_errors(slopes + $(j)u), sums);
-    s$j = fma(written, load_errors(values + $(j)u), s$j);
+    s$j = fma(key, strength * load_errors(values + $(j)u), s$j);
     now = fma(s$j, load_dOutput(values + $(j)u), now);
     //#endfor
     dHeads[dKey] = -(strength * ((sums.x + sums.y) + (sums.z + sums.w)));

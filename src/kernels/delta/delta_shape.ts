@@ -35,6 +35,9 @@ export function deltaWidths({ keyHeads, valueHeads, keyDim, valueDim }: DeltaSha
 export const stateSize = ({ valueHeads, keyDim, valueDim }: DeltaShape): number =>
   valueHeads * keyDim * valueDim;
 
+/** A gradient keeps the state before one row in so many: the memory of more, or the time that it takes to make them again. */
+export const keptEvery = 16;
+
 /** @throws Error when the kernels do not take the heads */
 export function expectDeltaShape(operation: string, shape: DeltaShape): void {
   const { keyHeads, valueHeads, keyDim, valueDim } = shape;

@@ -1,25 +1,24 @@
-// What a token's values, errors and outputs give, head by head:
+// What a token's errors and the gradients of its heads give, head by head:
 //
-//   dValue = strength * u;  slopes = [sum(output * dOutput - value * dValue) | sum(u * error)]
+//   dValue = strength * u;  slopes = [sum of ofDecay | sum(u * error)]
 //
-// the second the gradient of the strength, the first that of the decay's logarithm but for what later tokens give
-// (delta_decays.wgsl). A lane has a head of a token and walks its values in ascending order.
+// the gradients of the decay's logarithm (delta_rule_rows.wgsl) and of the strength. A lane has a head of a token; a sum is
+// four chains in ascending order, one for each place in a vector, then (x + y) + (z + w).
 
 struct Params {
   tokens: u32,
   heads: u32,     // value heads
   vectors: u32,   // of a head's values, Dv / 4
   before: u32,    // vectors of a token's queries and keys
+  rows: u32,      // vectors of a head's rows, Dk / 4
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
-//#include stored_vectors NAME="inputs" BINDING=1 STORAGE="f32"
-@group(0) @binding(2) var<storage, read> rates: array<f32>;
-//#include stored_vectors NAME="errors" BINDING=3 STORAGE="f32"
-//#include stored_vectors NAME="output" BINDING=4 STORAGE="f32"
-//#include stored_vectors NAME="dOutput" BINDING=5 STORAGE="f32"
-//#include written_vectors NAME="dInputs" BINDING=6
-@group(0) @binding(7) var<storage, read_write> slopes: array<f32>;
+@group(0) @binding(1) var<storage, read> rates: array<f32>;
+//#include stored_vectors NAME="errors" BINDING=2 STORAGE="f32"
+//#include stored_vectors NAME="dHeads" BINDING=3 STORAGE="f32"
+//#include written_vectors NAME="dInputs" BINDING=4
+@group(0) @binding(5) var<storage, read_write> slopes: array<f32>;
 
 @compute @workgroup_size(16)
 fn main(
@@ -36,16 +35,15 @@ fn main(
   let later = params.tokens * params.heads * vectors + own;
   let start = token * (params.before + params.heads * vectors) + params.before + head * vectors;
   let strength = rates[(token * 2u + 1u) * params.heads + head];
-  var ofDecay = vec4<f32>(0.0);
   var ofStrength = vec4<f32>(0.0);
   for (var j = 0u; j < vectors; j++) {
     let u = load_errors(later + j);
-    let dValue = strength * u;
-    store_dInputs(start + j, dValue);
+    store_dInputs(start + j, strength * u);
     ofStrength = fma(u, load_errors(own + j), ofStrength);
-    ofDecay = fma(load_output(own + j), load_dOutput(own + j), ofDecay);
-    ofDecay = fma(-load_inputs(start + j), dValue, ofDecay);
   }
+  var ofDecay = vec4<f32>(0.0);
+  let decays = (2u * params.tokens * params.heads + row) * params.rows;
+  for (var i = 0u; i < params.rows; i++) { ofDecay += load_dHeads(decays + i); }
   slopes[token * 2u * params.heads + head] = (ofDecay.x + ofDecay.y) + (ofDecay.z + ofDecay.w);
   slopes[(token * 2u + 1u) * params.heads + head] = (ofStrength.x + ofStrength.y) + (ofStrength.z + ofStrength.w);
 }

@@ -19,7 +19,9 @@ import {
   ropeOptions,
 } from "./forward.ts";
 import type { ExpertLoads } from "./expert_loads.ts";
+import { gatedAttentionBackward, joinQkvGradient } from "./attention_gate.ts";
 import { branchBackward } from "./branch.ts";
+import { deltaBackward } from "./delta.ts";
 import { feedForwardBackward } from "./feed_forward.ts";
 import { linearBackward } from "./linear.ts";
 import type { Layer, Model } from "./model.ts";
@@ -27,7 +29,7 @@ import { wholeNormBackward } from "./whole_norms.ts";
 import type { PackedBatch } from "./packed_batch.ts";
 
 /**
- * @param dMixed [T, H·D], or of a convolution [T, C]
+ * @param dMixed [T, H·D], of a convolution [T, C], of a DeltaNet [T, N]
  * @returns the gradient of what the projection gave
  */
 function mixerBackward(
@@ -49,6 +51,11 @@ function mixerBackward(
       dProjected: dQkv,
       weightGradient: layer.convolution?.gradient ?? null,
     });
+    return dQkv;
+  }
+  if ("rule" in attention) {
+    const given = { projected: qkv, dOutput: dMixed, dProjected: dQkv };
+    deltaBackward(model, layer, attention, batch, given);
     return dQkv;
   }
   const { output } = attention;
@@ -78,6 +85,22 @@ function mixerBackward(
   return wholeNorms ? wholeNormBackward(model, layer, wholeNorms, dQkv) : dQkv;
 }
 
+/** As `mixerBackward`, behind gates where attention has any. */
+function gatedMixerBackward(
+  model: Model,
+  layer: Layer,
+  made: LayerActivations<MixerActivations>,
+  batch: PackedBatch,
+  dMixed: Tensor,
+): Tensor {
+  const { gatedQkv, attention: { output } } = made;
+  if (!gatedQkv) return mixerBackward(model, layer, made, batch, dMixed);
+  const attended = output.reshape(...dMixed.shape);
+  const { dAttended, dProjected } = gatedAttentionBackward(model, attended, gatedQkv, dMixed);
+  joinQkvGradient(model, dProjected, mixerBackward(model, layer, made, batch, dAttended));
+  return dProjected;
+}
+
 /** @returns the gradient of the layer's input [T, C] */
 function layerBackward(
   model: Model,
@@ -102,17 +125,15 @@ function layerBackward(
     weightGradient: layer.postNorm.gradient,
   }, config.norms);
   const dAttended = branchBackward(model, layer.attentionNorm, made.attentionBranch, dMiddle);
-  const { output } = made.attention;
-  const [T] = output.shape;
   const dMixed = linearBackward(
     gpu,
     "attention output",
     layer.attentionOutput,
     dAttended,
-    output.reshape(T, output.size / T),
+    made.mixed,
     runs,
   );
-  const dQkv = mixerBackward(model, layer, made, batch, dMixed);
+  const dQkv = gatedMixerBackward(model, layer, made, batch, dMixed);
   const dInputNormed = linearBackward(gpu, "qkv", layer.qkv, dQkv, made.inputNormed, runs);
   const dInput = gpu.tensor(made.input.shape, "f32", "residual gradient");
   rmsnormBackward(gpu, {

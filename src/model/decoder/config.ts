@@ -1,5 +1,6 @@
 import type { ExpertScores } from "../../kernels/experts/route.ts";
 import type { Activation } from "../../kernels/parts/activation.ts";
+import type { DeltaShape } from "../../kernels/delta/delta_shape.ts";
 import type { RopeScaling } from "./rope_scaling.ts";
 
 /** Model families that are understood, by `model_type` of their Hugging Face `config.json`. */
@@ -17,6 +18,7 @@ export const architectures = [
   "qwen3_moe",
   "olmoe",
   "lfm2_moe",
+  "qwen3_5_text",
 ] as const;
 export type Architecture = (typeof architectures)[number];
 
@@ -65,6 +67,10 @@ export interface LayerKind {
   readonly window: number | null;
   /** Taps of the gated short convolution in attention's place (LFM2); left out, the layer attends. */
   readonly taps?: number;
+  /** The gated DeltaNet in attention's place (Qwen3.5); left out, the layer attends. */
+  readonly delta?: DeltaShape;
+  /** What attention gives is multiplied by the sigmoid of gates, of which one lies behind each query (Qwen3.5). */
+  readonly gated?: boolean;
   /** The experts of its feed-forward block (Qwen3-MoE, OLMoE, LFM2-MoE); left out, it is one block, `intermediateSize` wide. */
   readonly experts?: ExpertsKind;
 }
@@ -152,6 +158,10 @@ export function wholeHeads(
 ): LayerKind[] {
   return [{ rotation: { size: headDim, theta, scaling }, window: null }];
 }
+
+/** Whether a layer attends, and has nothing else in attention's place. */
+export const attends = ({ taps, delta }: LayerKind): boolean =>
+  taps === undefined && delta === undefined;
 
 /** What layer `i` of a model is. */
 export function kindOf({ kinds }: ModelConfig, layer: number): LayerKind {

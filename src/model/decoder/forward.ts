@@ -11,7 +11,9 @@ import {
   type ConvolutionWeights,
 } from "../../kernels/convolution/short_convolution.ts";
 import type { AttentionShape } from "../../kernels/attention/attention_shape.ts";
+import { gatedAttention, ungatedQkv } from "./attention_gate.ts";
 import { addBranch, type Branch, normedRows } from "./branch.ts";
+import { type DeltaActivations, deltaPacked, type DeltaWalks, deltaWalks } from "./delta.ts";
 import {
   type FeedForwardActivations,
   feedForwardEnd,
@@ -48,7 +50,7 @@ export interface ConvolutionActivations {
 }
 
 /** What a layer mixes tokens with, as it was made of a packed batch. */
-export type MixerActivations = AttentionActivations | ConvolutionActivations;
+export type MixerActivations = AttentionActivations | ConvolutionActivations | DeltaActivations;
 
 /** Tensors that a layer's forward pass made and its gradient needs. T tokens, C model width. */
 export interface LayerActivations<Attention> {
@@ -56,11 +58,15 @@ export interface LayerActivations<Attention> {
   readonly input: Tensor;
   readonly inputRstd: Tensor;
   readonly inputNormed: Tensor;
-  /** [T, (H + 2·KV)·D], or of a convolution [T, 3·C] */
+  /** [T, (H + 2·KV)·D], of a convolution [T, 3·C], of a DeltaNet [T, M + N + 2·Vh] */
   readonly qkv: Tensor;
+  /** [T, (2·H + 2·KV)·D], from which queries, keys and values were taken; null where attention has no gates */
+  readonly gatedQkv: Tensor | null;
   /** Null where queries and keys are normed head by head or not at all. */
   readonly wholeNorms: WholeNorms | null;
   readonly attention: Attention;
+  /** [T, H·D], of a convolution [T, C], of a DeltaNet [T, N]: what the projection behind it reads */
+  readonly mixed: Tensor;
   /** What attention gave before its norm; null where it has none. */
   readonly attentionBranch: Branch | null;
   /** [T, C] residual stream after attention */
@@ -76,8 +82,8 @@ export interface LayerActivations<Attention> {
  * How a layer begins.
  *
  * @param input [T, C]
- * @returns its queries, keys and values [T, (H + 2·KV)·D] before they are rotated, or what it convolves [T, 3·C], and
- *   what they come from
+ * @returns its queries, keys and values [T, (H + 2·KV)·D] before they are rotated, or what it convolves [T, 3·C] or
+ *   [T, M + N + 2·Vh], and what they come from
  */
 export function layerQkv(
   model: Model,
@@ -86,20 +92,24 @@ export function layerQkv(
 ): {
   readonly normed: { readonly y: Tensor; readonly rstd: Tensor };
   readonly qkv: Tensor;
+  readonly gatedQkv: Tensor | null;
   readonly wholeNorms: WholeNorms | null;
 } {
   const { gpu, config } = model;
   return gpu.scope(() => {
     const halfRows = roomForHalfRows(gpu, input.shape);
     const normed = normedRows(model, input, layer.inputNorm, { halfRows });
-    const projected = linearForward(gpu, "qkv", layer.qkv, normed.y, { halfRows });
+    const given = linearForward(gpu, "qkv", layer.qkv, normed.y, { halfRows });
+    const gatedQkv = layer.kind.gated ? given : null;
+    const projected = gatedQkv ? ungatedQkv(model, gatedQkv) : given;
     if (config.qkNorm !== "whole" || !layer.queryNorm) {
-      return { normed, qkv: projected, wholeNorms: null };
+      return { normed, qkv: projected, gatedQkv, wholeNorms: null };
     }
     const { qkv, norms: wholeNorms } = wholeNormed(model, layer, projected);
-    return { normed, qkv, wholeNorms };
-  }, ({ normed, qkv, wholeNorms }) => [
+    return { normed, qkv, gatedQkv, wholeNorms };
+  }, ({ normed, qkv, gatedQkv, wholeNorms }) => [
     ...[normed.y, normed.rstd, qkv],
+    ...(gatedQkv ? [gatedQkv] : []),
     ...(wholeNorms ? normTensors(wholeNorms) : []),
   ]);
 }
@@ -127,14 +137,15 @@ function layerInterior<Attention extends { readonly output: Tensor }>(
 ): LayerInterior<Attention> {
   const { gpu } = model;
   const [T] = input.shape;
-  const { normed: first, qkv, wholeNorms } = layerQkv(model, layer, input);
+  const { normed: first, qkv, gatedQkv, wholeNorms } = layerQkv(model, layer, input);
   const attention = attend(qkv);
   const attended = attention.output.reshape(T, attention.output.size / T);
+  const mixed = gatedQkv ? gatedAttention(model, attended, gatedQkv) : attended;
   const { attentionOutput: linear, attentionNorm: norm } = layer;
   const { sum: middle, branch: attentionBranch } = addBranch(
     model,
     norm,
-    (residual) => linearForward(gpu, "attention output", linear, attended, { residual }),
+    (residual) => linearForward(gpu, "attention output", linear, mixed, { residual }),
     input,
   );
   const { second, fed } = gpu.scope(() => {
@@ -148,8 +159,10 @@ function layerInterior<Attention extends { readonly output: Tensor }>(
     inputRstd: first.rstd,
     inputNormed: first.y,
     qkv,
+    gatedQkv,
     wholeNorms,
     attention,
+    mixed,
     attentionBranch,
     middle,
     middleRstd: second.rstd,
@@ -228,7 +241,9 @@ function mixPacked(
   model: Model,
   layer: Layer,
   batch: PackedBatch,
+  walks: DeltaWalks | null,
 ): (qkv: Tensor) => MixerActivations {
+  if (layer.delta && walks) return deltaPacked(model, layer, batch, walks);
   return layer.convolution
     ? convolvePacked(model, layer, batch)
     : attendPacked(model, layer, batch);
@@ -326,10 +341,11 @@ export function forwardForTraining(
 ): ModelActivations {
   const { gpu } = model;
   const layers: (() => LayerActivations<MixerActivations>)[] = [];
+  const walks = deltaWalks(model, batch);
   let x = embed(model, batch.tokens);
   for (const layer of model.layers) {
     const input = x;
-    const attend = mixPacked(model, layer, batch);
+    const attend = mixPacked(model, layer, batch, walks);
     if (checkpointing) {
       x = gpu.scope(() => layerForward(model, layer, input, attend), (kept) => [kept]);
       layers.push(() => layerActivations(model, layer, input, attend, false).made);
@@ -347,14 +363,16 @@ export function forwardForTraining(
 /** Runs a packed batch and keeps only the result: [T, C] after the last norm. */
 export function forwardOnly(model: Model, batch: PackedBatch): Tensor {
   const { gpu } = model;
+  const walks = deltaWalks(model, batch);
   let x = embed(model, batch.tokens);
   for (const layer of model.layers) {
-    const attend = mixPacked(model, layer, batch);
+    const attend = mixPacked(model, layer, batch, walks);
     const output = gpu.scope(() => layerForward(model, layer, x, attend), (kept) => [kept]);
     gpu.release(x);
     x = output;
   }
   const { hidden, rstd } = finalNorm(model, x);
   gpu.release(x, rstd);
+  if (walks) gpu.release(walks.walks);
   return hidden;
 }

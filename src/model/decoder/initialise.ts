@@ -1,5 +1,6 @@
 import { streams, uniformAt } from "../../random/philox.ts";
 import type { Model } from "./model.ts";
+import { deltaNames } from "./names.ts";
 import type { Parameters } from "./parameters.ts";
 
 /** Numbers of one tensor, which depend on the seed and the tensor's place alone. */
@@ -20,16 +21,25 @@ function fill(
 
 /**
  * Fresh weights: normal with standard deviation 0.02 (projections into the residual stream divided by
- * √(2·layers), as in GPT-2), norms that multiply by 1, biases 0.
+ * √(2·layers), as in GPT-2), norms that multiply by 1, biases 0; of a DeltaNet decays of all speeds, as transformers makes
+ * them.
  */
 export function initialise({ parameters, config }: Model, seed: number, deviation = 0.02): void {
   fill(parameters, (name, _shape, data, tensor) => {
-    if (name.endsWith("bias")) return;
-    if (name.includes("norm")) {
-      data.fill(config.norms.fromOne ? 0 : 1);
+    const at = uniforms(seed, tensor);
+    if (name.endsWith(deltaNames.decayLogs)) {
+      data.forEach((_, i) => data[i] = Math.log(0.01 + 15.99 * at(i)));
       return;
     }
-    const at = uniforms(seed, tensor);
+    if (name.endsWith(deltaNames.stepBiases)) {
+      data.fill(1);
+      return;
+    }
+    if (name.endsWith("bias")) return;
+    if (name.includes("norm")) {
+      data.fill(config.norms.fromOne && !name.includes(deltaNames.norm) ? 0 : 1);
+      return;
+    }
     const residual = /\.(o_proj|down_proj|out_proj|w2)\./.test(name)
       ? Math.sqrt(2 * config.layers)
       : 1;

@@ -1,8 +1,9 @@
 import { bytesOf, type MatrixType } from "../../gpu/tensor.ts";
 import { UserError } from "../../base/user_error.ts";
 import { vocabularyBlock } from "../../kernels/losses/log_softmax.ts";
-import { type ExpertsKind, kindOf, type ModelConfig } from "./config.ts";
-import { convolutionNames, expertModule, moduleNames } from "./names.ts";
+import { deltaWidths } from "../../kernels/delta/delta_shape.ts";
+import { attends, type ExpertsKind, kindOf, type ModelConfig } from "./config.ts";
+import { convolutionNames, deltaNames, expertModule, moduleNames } from "./names.ts";
 
 /** A tensor as Hugging Face names it, or some rows of one, and where they lie in a block. */
 export interface NamedRange {
@@ -98,7 +99,8 @@ export interface JoinedModules {
 }
 
 /**
- * The projections of a layer by the block in which they lie. A convolution's stand in the places of attention's. A layer
+ * The projections of a layer by the block in which they lie. A convolution's and a DeltaNet's stand in the places of
+ * attention's. A layer
  * with experts has neither gate and up nor down of its own: see `expertBlocks`.
  */
 export interface LayerModules {
@@ -113,7 +115,7 @@ export function modulesOf(config: ModelConfig, layer: number): LayerModules {
   const { hiddenSize: C, intermediateSize: I, heads: H, kvHeads: KV, headDim: D } = config;
   const names = moduleNames(config.architecture);
   const isFused = config.fusedProjections;
-  const { taps, experts } = kindOf(config, layer);
+  const { taps, delta, gated, experts } = kindOf(config, layer);
   const feedForward: Pick<LayerModules, "gateUp" | "down"> = experts ? {} : {
     gateUp: {
       inputs: C,
@@ -129,12 +131,30 @@ export function modulesOf(config: ModelConfig, layer: number): LayerModules {
       ...feedForward,
     };
   }
+  if (delta) {
+    const { inputs, gates, strengths, steps, output } = deltaNames;
+    const widths = deltaWidths(delta);
+    return {
+      qkv: {
+        inputs: C,
+        modules: [
+          [inputs, widths.inputs],
+          [gates, widths.values],
+          [strengths, delta.valueHeads],
+          [steps, delta.valueHeads],
+        ],
+      },
+      attentionOutput: { inputs: widths.values, modules: [[output, C]] },
+      ...feedForward,
+    };
+  }
+  const queries = gated ? 2 * H * D : H * D;
   return {
     qkv: {
       inputs: C,
       modules: isFused
         ? [["self_attn.qkv_proj", (H + 2 * KV) * D]]
-        : [[names.queries, H * D], [names.keys, KV * D], [names.values, KV * D]],
+        : [[names.queries, queries], [names.keys, KV * D], [names.values, KV * D]],
     },
     attentionOutput: { inputs: H * D, modules: [[names.attentionOutput, C]] },
     ...feedForward,
@@ -184,7 +204,8 @@ export function parameterBlocks(
   const table = [config.vocabularySize, C] as const;
   const blocks = tableTiles("embedding", "model.embed_tokens.weight", table, most);
   for (let layer = 0; layer < config.layers; layer++) {
-    const { taps, experts } = kindOf(config, layer);
+    const kind = kindOf(config, layer);
+    const { taps, delta, experts } = kind;
     const layerModules = modulesOf(config, layer);
     const name = (rest: string) => `model.layers.${layer}.${rest}`;
     const add = (key: string, tensors: NamedShapes) =>
@@ -198,16 +219,23 @@ export function parameterBlocks(
       if (!hasBias) return;
       add(biasKey(key), modules.map(([module, rows]) => [`${module}.bias`, [rows]]));
     };
-    linear("qkv", taps === undefined && biases.qkv);
+    linear("qkv", attends(kind) && biases.qkv);
     if (taps !== undefined) {
       const weight = name(`${convolutionNames.weight}.weight`);
       blocks.push(vector(layerKey(layer, "convolution"), weight, [C, 1, taps]));
+    } else if (delta) {
+      const weight = name(`${deltaNames.convolution}.weight`);
+      const shape = [deltaWidths(delta).inputs, 1, delta.taps];
+      blocks.push(vector(layerKey(layer, "convolution"), weight, shape));
+      add("decayLogs", [[deltaNames.decayLogs, [delta.valueHeads]]]);
+      add("stepBiases", [[deltaNames.stepBiases, [delta.valueHeads]]]);
+      add("deltaNorm", [[`${deltaNames.norm}.weight`, [delta.valueDim]]]);
     } else if (config.qkNorm) {
       const [Q, K] = config.qkNorm === "whole" ? [heads * D, kvHeads * D] : [D, D];
       add("queryNorm", [[`${names.queryNorm}.weight`, [Q]]]);
       add("keyNorm", [[`${names.keyNorm}.weight`, [K]]]);
     }
-    linear("attentionOutput", taps === undefined && biases.attentionOutput);
+    linear("attentionOutput", attends(kind) && biases.attentionOutput);
     const { after } = config.norms;
     if (after) add("attentionNorm", [["post_attention_layernorm.weight", [C]]]);
     add("postNorm", [[`${names.postNorm}.weight`, [C]]]);

@@ -20,6 +20,11 @@ const ownTargets = {
   gate_up_proj: ["gate_proj", "up_proj"],
   // LFM2's convolutions stand in the place of attention.
   in_proj: ["q_proj", "k_proj", "v_proj"],
+  // So do Qwen3.5's DeltaNets.
+  in_proj_qkv: ["q_proj", "k_proj", "v_proj"],
+  in_proj_z: ["q_proj", "k_proj", "v_proj"],
+  in_proj_b: ["q_proj", "k_proj", "v_proj"],
+  in_proj_a: ["q_proj", "k_proj", "v_proj"],
   out_proj: ["o_proj"],
   w1: ["gate_proj"],
   w3: ["up_proj"],

@@ -1,5 +1,12 @@
 import type { Gpu } from "../../gpu/gpu.ts";
-import { type ExpertsKind, kindOf, type LayerKind, type ModelConfig } from "./config.ts";
+import type { DeltaWeightGradients, DeltaWeights } from "../../kernels/delta/delta_inputs.ts";
+import {
+  type DeltaShape,
+  deltaWidths,
+  keptEvery,
+  stateSize,
+} from "../../kernels/delta/delta_shape.ts";
+import { attends, type ExpertsKind, kindOf, type LayerKind, type ModelConfig } from "./config.ts";
 import { biasKey, type ExpertBlockKey, layerKey, parameterBlocks } from "./layout.ts";
 import type { Linear } from "./linear.ts";
 import { type LoraBlockKey, loraBlocks, type LoraConfig, loraGroups } from "./lora.ts";
@@ -16,7 +23,10 @@ export interface Layer {
   readonly kind: LayerKind;
   /** [C] */
   readonly inputNorm: Parameter;
-  /** [(H + 2·KV)·D, C]: rows of the query heads, then the key heads, then the value heads */
+  /**
+   * [(H + 2·KV)·D, C]: rows of the query heads, then the key heads, then the value heads; where attention is gated
+   * [(2·H + 2·KV)·D, C], a gate's behind each query head's
+   */
   readonly qkv: Linear;
   /** [D], Qwen3, Gemma 3 and LFM2; [H·D] where `qkNorm` is `whole` */
   readonly queryNorm: Parameter | null;
@@ -24,7 +34,9 @@ export interface Layer {
   readonly keyNorm: Parameter | null;
   /** [C · L] of a layer that has a convolution in attention's place, whose `qkv` is [3·C, C]: b, c and x (LFM2) */
   readonly convolution: Parameter | null;
-  /** [C, H·D], or of a convolution [C, C] */
+  /** Null of a layer without a DeltaNet in attention's place, whose `qkv` is [M + N + 2·Vh, C] (Qwen3.5) */
+  readonly delta: DeltaLayer | null;
+  /** [C, H·D], of a convolution [C, C], of a DeltaNet [C, N] */
   readonly attentionOutput: Linear;
   /** [C] of what attention gives, before it is added (Gemma) */
   readonly attentionNorm: Parameter | null;
@@ -33,6 +45,15 @@ export interface Layer {
   readonly feedForward: DenseFeedForward | ExpertFeedForward;
   /** [C] of what the feed-forward block gives, before it is added (Gemma) */
   readonly feedForwardNorm: Parameter | null;
+}
+
+/** A gated DeltaNet, besides its projections. */
+export interface DeltaLayer {
+  readonly shape: DeltaShape;
+  readonly weights: DeltaWeights;
+  readonly gradients: DeltaWeightGradients;
+  /** [Dv] of what a head gives */
+  readonly norm: Parameter;
 }
 
 /** A feed-forward block. */
@@ -186,11 +207,16 @@ export class Model {
   /** The most tokens of a pass: its widest activation must be bound as a whole. */
   get tokensPerPass(): number {
     const { hiddenSize, intermediateSize, heads, kvHeads, headDim } = this.config;
-    const convolves = this.layers.some(({ convolution }) => convolution !== null);
     const widest = Math.max(
-      convolves ? 3 * hiddenSize : hiddenSize,
+      hiddenSize,
       2 * intermediateSize,
-      (heads + 2 * kvHeads) * headDim,
+      ...this.layers.map(({ kind: { taps, delta, gated } }) => {
+        if (taps !== undefined) return 3 * hiddenSize;
+        if (!delta) return ((gated ? 2 : 1) * heads + 2 * kvHeads) * headDim;
+        const { projected, values } = deltaWidths(delta);
+        const kept = stateSize(delta) / keptEvery;
+        return Math.max(projected, 2 * values, 3 * delta.valueHeads * delta.keyDim, kept);
+      }),
       ...this.layers.map(({ kind: { experts } }) =>
         experts
           ? Math.max(experts.count, experts.chosen * Math.max(hiddenSize, 2 * experts.innerSize))
@@ -200,10 +226,14 @@ export class Model {
     return Math.max(1, Math.floor(this.gpu.device.limits.maxStorageBufferBindingSize / 4 / widest));
   }
 
-  /** The most sequences decoded at once, a multiple of 16: their logits are bound as a whole. */
+  /** The most sequences decoded at once, a multiple of 16: their logits are bound as a whole, and a layer's states. */
   get decodeSlots(): number {
     const stride = Math.ceil(this.config.vocabularySize / 4) * 4;
-    const fitting = this.gpu.device.limits.maxStorageBufferBindingSize / 4 / stride;
+    const widest = Math.max(
+      stride,
+      ...this.layers.map(({ delta }) => delta ? stateSize(delta.shape) : 0),
+    );
+    const fitting = this.gpu.device.limits.maxStorageBufferBindingSize / 4 / widest;
     return Math.max(1, Math.floor(fitting / 16)) * 16;
   }
 
@@ -242,6 +272,24 @@ export function linearsOf({ qkv, attentionOutput, feedForward }: Layer): Linear[
   return [qkv, attentionOutput, ...others];
 }
 
+function makeDelta(shape: DeltaShape, get: (key: string) => Parameter): DeltaLayer {
+  const [convolution, decayLogs, stepBiases] = ["convolution", "decayLogs", "stepBiases"].map(get);
+  return {
+    shape,
+    weights: {
+      convolution: convolution.weight,
+      decayLogs: decayLogs.weight,
+      stepBiases: stepBiases.weight,
+    },
+    gradients: {
+      convolution: convolution.gradient,
+      decayLogs: decayLogs.gradient,
+      stepBiases: stepBiases.gradient,
+    },
+    norm: get("deltaNorm"),
+  };
+}
+
 function makeLayer({ config, parameters, adapter }: Model, layer: number): Layer {
   const get = (key: string) => parameters.get(layerKey(layer, key));
   const groups = adapter ? loraGroups(config, adapter.config, adapter.parameters, layer) : {};
@@ -253,16 +301,16 @@ function makeLayer({ config, parameters, adapter }: Model, layer: number): Layer
   });
   const { residual } = config.scales;
   const kind = kindOf(config, layer);
-  const attends = kind.taps === undefined;
   const expert = (key: ExpertBlockKey) => get(key);
   const { experts } = kind;
   return {
     kind,
     inputNorm: get("inputNorm"),
     qkv: linear("qkv"),
-    queryNorm: config.qkNorm && attends ? get("queryNorm") : null,
-    keyNorm: config.qkNorm && attends ? get("keyNorm") : null,
-    convolution: attends ? null : get("convolution"),
+    queryNorm: config.qkNorm && attends(kind) ? get("queryNorm") : null,
+    keyNorm: config.qkNorm && attends(kind) ? get("keyNorm") : null,
+    convolution: kind.taps === undefined ? null : get("convolution"),
+    delta: kind.delta ? makeDelta(kind.delta, get) : null,
     attentionOutput: linear("attentionOutput", residual),
     attentionNorm: config.norms.after ? get("attentionNorm") : null,
     postNorm: get("postNorm"),

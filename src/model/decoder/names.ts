@@ -76,6 +76,19 @@ export const lastName = (module: string) => module.slice(module.lastIndexOf(".")
 export const expertModule = ({ experts }: ModuleNames, expert: number, module: string) =>
   `${experts}.${expert}.${lastName(module)}`;
 
+/** The modules of a gated DeltaNet, and its tensors that are no module's. */
+export const deltaNames = {
+  inputs: "linear_attn.in_proj_qkv",
+  gates: "linear_attn.in_proj_z",
+  strengths: "linear_attn.in_proj_b",
+  steps: "linear_attn.in_proj_a",
+  convolution: "linear_attn.conv1d",
+  decayLogs: "linear_attn.A_log",
+  stepBiases: "linear_attn.dt_bias",
+  norm: "linear_attn.norm",
+  output: "linear_attn.out_proj",
+} as const;
+
 /** The modules of a gated short convolution. */
 export const convolutionNames = {
   inputs: "conv.in_proj",

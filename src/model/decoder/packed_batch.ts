@@ -4,6 +4,7 @@ import {
   attendedRows,
   attentionSegments,
   packedTokens,
+  type PrefixGroupLengths,
 } from "../../kernels/attention/attention_segments.ts";
 
 /**
@@ -19,6 +20,8 @@ export interface PackedBatch {
   readonly tokens: Tensor;
   /** [T] position of each token in its sequence */
   readonly positions: Tensor;
+  /** Tokens of the groups, in the order given. */
+  readonly lengths: readonly PrefixGroupLengths[];
   /** [T, 4] which rows each token attends to; see `attentionSegments` */
   readonly segments: Tensor;
   /** Rows that all tokens together attend to. */
@@ -67,6 +70,7 @@ export function packPrefixGroups(gpu: Gpu, groups: readonly PrefixGroup[]): Pack
     tokenIds,
     tokens: gpu.from(tokenIds, [size], "u32", "tokens"),
     positions: gpu.from(positions, [size], "u32", "positions"),
+    lengths,
     segments: gpu.from(attentionSegments(lengths), [size, 4], "u32", "segments"),
     attendedRows: attendedRows(lengths),
     longest: positions.reduce((most, position) => Math.max(most, position + 1), 0),

@@ -3,7 +3,7 @@ import type { ModelConfig } from "../decoder/config.ts";
 import { ropeDivisors, type RopeScaling } from "../decoder/rope_scaling.ts";
 import { parseModelConfig } from "./config/config_json.ts";
 import type { Json } from "./config/config_keys.ts";
-import { families, familyOfGguf } from "./config/families.ts";
+import { familyOfGguf, ggufFamilies } from "./config/families.ts";
 import type { GgufFile } from "./gguf_file.ts";
 import { ropeFactorsName, shortFactorsName } from "./gguf_names.ts";
 
@@ -24,7 +24,7 @@ export function ggufConfig(file: GgufFile): ModelConfig {
   const name = metadata["general.architecture"];
   const family = familyOfGguf(name);
   if (family === null) {
-    const known = new Set(Object.values(families).map(({ gguf }) => gguf.name));
+    const known = new Set(ggufFamilies.map(({ gguf }) => gguf.name));
     throw new UserError(
       `${path}: general.architecture is ${JSON.stringify(name)}; supported: ${
         [...known].join(", ")

@@ -4,14 +4,20 @@ import { GGMLFileQuantizationType } from "@huggingface/gguf";
 import { UserError } from "../../base/user_error.ts";
 import { type StoredType, storedTypes } from "../../kernels/parts/stored_type.ts";
 import { holdsNonFinite } from "../../kernels/parts/stored_values.ts";
-import { kindOf, type LayerKind, type ModelConfig, type Rotation } from "../decoder/config.ts";
+import {
+  type Architecture,
+  kindOf,
+  type LayerKind,
+  type ModelConfig,
+  type Rotation,
+} from "../decoder/config.ts";
 import { float32ToBfloat16, float32ToFloat16 } from "../decoder/half_precision.ts";
 import type { Model } from "../decoder/model.ts";
 import { moduleNames } from "../decoder/names.ts";
 import type { NamedTensor } from "../decoder/parameters.ts";
 import { ropeDivisors } from "../decoder/rope_scaling.ts";
 import { leadingDense } from "./config/experts.ts";
-import { families } from "./config/families.ts";
+import { families, type GgufTraits } from "./config/families.ts";
 import type { FileContent } from "./file_content.ts";
 import {
   hasOneAdded,
@@ -72,7 +78,7 @@ export async function ggufFile(
   type: GgufType,
   name: string,
 ): Promise<FileContent> {
-  const { gguf: { name: architecture } } = families[config.architecture];
+  const { name: architecture } = traitsOf(config.architecture);
   expectWritable(config);
   const { router } = moduleNames(config.architecture);
   const byName = Map.groupBy(named, ([tensor]) => nameInGguf(architecture, tensor));
@@ -99,11 +105,21 @@ export async function ggufFile(
   }, [...ropeFactors(config), ...tensors]);
 }
 
+const refused = (what: string) =>
+  new UserError(`llama.cpp has no place for ${what}; export a folder instead, without --gguf`);
+
+/** @throws UserError when the family has no GGUF files here */
+function traitsOf(architecture: Architecture): GgufTraits {
+  const { gguf } = families[architecture];
+  if (gguf) return gguf;
+  throw new UserError(
+    `${architecture} is not written as GGUF; export a folder instead, without --gguf`,
+  );
+}
+
 /** @throws UserError naming what the format has no place for */
 function expectWritable(config: ModelConfig): void {
-  const refused = (what: string) =>
-    new UserError(`llama.cpp has no place for ${what}; export a folder instead, without --gguf`);
-  const { gguf } = families[config.architecture];
+  const gguf = traitsOf(config.architecture);
   const { biases, heads, headDim, hiddenSize, layers, scales, caps } = config;
   const others = gguf.biases === undefined && biases.qkv ||
     gguf.biases !== "all" && (biases.attentionOutput || biases.feedForward);
@@ -162,7 +178,7 @@ function expectWritable(config: ModelConfig): void {
 
 /** @throws UserError naming what the format has no place for of the experts of a family */
 function expectExpertsWritable(config: ModelConfig, refused: (what: string) => UserError): void {
-  const { gguf: { name, experts: traits } } = families[config.architecture];
+  const { name, experts: traits } = traitsOf(config.architecture);
   if (!traits) return;
   const { normalised, mayBeLater = false, isBiased = false } = traits;
   const all = Array.from({ length: config.layers }, (_, i) => kindOf(config, i).experts);
@@ -200,7 +216,7 @@ export async function ggufAdapter(
   name: string,
 ): Promise<FileContent> {
   if (adapter === null) throw new Error("the model has no adapter");
-  const { gguf: { name: architecture } } = families[config.architecture];
+  const { name: architecture } = traitsOf(config.architecture);
   const tensors = [...adapter.parameters.tensors()].map(([peft, stored]) => {
     const match = /^base_model\.model\.(.+)\.lora_([AB])\.weight$/.exec(peft);
     if (match === null) throw new Error(`an adapter's tensor is called ${peft}`);
@@ -219,7 +235,7 @@ export async function ggufAdapter(
 }
 
 const generalValues = ({ architecture }: ModelConfig, name: string): GgufValues => ({
-  "general.architecture": ggufValue.text(families[architecture].gguf.name),
+  "general.architecture": ggufValue.text(traitsOf(architecture).name),
   "general.name": ggufValue.text(name),
 });
 
@@ -242,7 +258,7 @@ function shapeValues(config: ModelConfig): GgufValues {
     ...familyValues(config),
     ...expertValues(config),
   };
-  const { gguf: { name } } = families[config.architecture];
+  const { name } = traitsOf(config.architecture);
   return Object.fromEntries(
     Object.entries(values).map(([key, value]) => [`${name}.${key}`, value]),
   );
@@ -254,7 +270,7 @@ const layerNumbers = (config: ModelConfig, numberOf: (kind: LayerKind) => number
   Array.from({ length: config.layers }, (_, i) => numberOf(kindOf(config, i)));
 
 function expertValues(config: ModelConfig): GgufValues {
-  const { gguf: { experts: traits } } = families[config.architecture];
+  const { experts: traits } = traitsOf(config.architecture);
   const experts = config.kinds.find(({ experts }) => experts !== undefined)?.experts;
   if (!traits || !experts) return {};
   const { whole } = ggufValue;
@@ -270,7 +286,7 @@ function expertValues(config: ModelConfig): GgufValues {
 /** What a family's files say besides. */
 function familyValues({ architecture, kinds, scales, caps }: ModelConfig): GgufValues {
   const { whole, real } = ggufValue;
-  if (families[architecture].gguf.hasScales) {
+  if (traitsOf(architecture).hasScales) {
     return {
       "attention.scale": real(scales.attention ?? 1),
       embedding_scale: real(scales.embedding),
@@ -279,7 +295,7 @@ function familyValues({ architecture, kinds, scales, caps }: ModelConfig): GgufV
     };
   }
   // Without it, older readers take a model of this shape for one that slides.
-  if (families[architecture].gguf.hasParts) return { "attention.sliding_window": whole(0) };
+  if (traitsOf(architecture).hasParts) return { "attention.sliding_window": whole(0) };
   const taps = kinds.find(({ taps }) => taps !== undefined)?.taps;
   if (taps !== undefined) return { "shortconv.l_cache": whole(taps) };
   const sliding = kinds.find(({ window }) => window !== null);

@@ -5,6 +5,7 @@
  * everything else is linear in T and R.
  */
 
+import { attends } from "../../model/decoder/config.ts";
 import { forwardSequences } from "../../engine/training/forward.ts";
 import { HostReference } from "../../engine/training/host_reference.ts";
 import { promptedSequence } from "../../engine/training/sequence.ts";
@@ -163,7 +164,7 @@ async function trainingWork(
 
 async function samplingWork(model: Model): Promise<Pick<PolicyWork, "prefill" | "decode">> {
   const { gpu, config: { kvHeads, headDim } } = model;
-  const attending = model.layers.filter(({ convolution }) => convolution === null).length;
+  const attending = model.layers.filter(({ kind }) => attends(kind)).length;
   const rehearse = async (slots: number) => {
     const sampler = new Sampler(model, { slots, stepsBetweenReadbacks: 1 });
     for (let sequenceId = 0; sequenceId < slots; sequenceId++) {

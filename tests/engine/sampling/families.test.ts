@@ -8,7 +8,7 @@ import { onEveryGpu } from "../../kernels/harness.ts";
 import { familyModel } from "../../model/families.ts";
 import { alone, ask, content, finish, plain, withSampler } from "./wanted.ts";
 
-/** Of each family one with all that it has: biases, scales, layers without rotation, a part of a head rotated; convolutions; experts. */
+/** Of each family one with all that it has: biases, scales, layers without rotation, a part of a head rotated; convolutions; experts; DeltaNets. */
 const names = [
   "llama-5",
   "mistral-3",
@@ -26,6 +26,10 @@ const names = [
   "qwen3moe-5",
   "olmoe-5",
   "lfm2moe-2",
+  "qwen3_5-0",
+  "qwen3_5-2",
+  "qwen3_5-3",
+  "qwen3_5-5",
 ];
 
 for (const name of names) {

@@ -8,6 +8,7 @@ import { onMatrixUnits } from "../../kernels/on_matrix_units.ts";
 import {
   batches,
   clippedLoss,
+  deltaKind,
   expertsKind,
   type Kind,
   tiedKind,
@@ -39,6 +40,7 @@ const kinds: readonly [string, Kind, number][] = [
   ["a table for embedding and head, shards", tiedKind, 3],
   ["weights in bfloat16", { storage: "bf16" }, 1],
   ["experts", expertsKind, 1],
+  ["a DeltaNet", deltaKind, 1],
 ];
 
 for (const [name, kind, shards] of kinds) {

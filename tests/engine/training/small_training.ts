@@ -75,12 +75,27 @@ export const expertsKind: Kind = {
   },
 };
 
+/** A DeltaNet, and attention with gates. */
+export const deltaKind: Kind = {
+  config: {
+    architecture: "qwen3_5_text",
+    kinds: [
+      {
+        ...dense,
+        delta: { keyHeads: 2, valueHeads: 4, keyDim: 12, valueDim: 8, taps: 4 },
+      },
+      { ...dense, gated: true },
+    ],
+  },
+};
+
 export const kinds: Readonly<Record<string, Kind>> = {
   "a table for embedding and head together": tiedKind,
   "a table for each, and norms of queries and keys": {},
   "weights in bfloat16": { ...tiedKind, storage: "bf16" },
   "weights in float16": { storage: "f16" },
   "experts": expertsKind,
+  "a DeltaNet and gated attention": deltaKind,
   "an adapter": { config: { tiedEmbeddings: true }, lora: true },
 };
 

@@ -67,6 +67,7 @@ function placed(gpu: Gpu, count: number, vocabulary: number): PlacedSlots & { st
   );
   return {
     ...slotsOf(state, count),
+    walks: null,
     pageTable: gpu.from(pages, [count, pagesOfSlot], "u32", "page table"),
   };
 }
@@ -91,7 +92,7 @@ async function compare(gpu: Gpu, model: Model, count: number): Promise<void> {
   const { heads, kvHeads, vocabularySize } = model.config;
   const pages = pagesOf(count);
   assert.ok(DecodeWalk.isFor(model, pages), "the walk does not take this model");
-  const cache = new KvCache(model, pages, true);
+  const cache = new KvCache(model, pages, count, true);
   const { joined } = cache;
   assert.ok(joined);
   const walk = new DecodeWalk(model, joined);
@@ -165,6 +166,7 @@ Deno.test("models that have something else are decoded by launches", async () =>
     ["a window", { kinds: [{ ...wholeHeads(8, 10000)[0], window: 16 }] }],
     ["layers of two kinds", { kinds: [...wholeHeads(8, 10000), ...wholeHeads(8, 100)] }],
     ["convolutions", { kinds: [{ ...wholeHeads(8, 10000)[0], taps: 3 }] }],
+    ["gated attention", { kinds: [{ ...wholeHeads(8, 10000)[0], gated: true }] }],
     ["experts", { kinds: [{ ...wholeHeads(8, 10000)[0], experts }] }],
     ["biases", { biases: { ...plainDecoder.biases, qkv: true } }],
     ["norms of 1 + weight", { norms: { fromOne: true, after: false } }],

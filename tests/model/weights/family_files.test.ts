@@ -70,6 +70,7 @@ function refusal(
   name: string,
   { architecture, biases, kinds, ...sizes }: ModelConfig,
 ): RegExp | null {
+  if (architecture === "qwen3_5_text") return /qwen3_5_text is not written as GGUF/;
   const { heads, headDim, hiddenSize } = sizes;
   const isPlain = architecture === "llama" || architecture === "mistral" ||
     architecture === "granite";

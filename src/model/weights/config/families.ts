@@ -24,6 +24,7 @@ import {
   lfm2Kinds,
   smollm3Kinds,
 } from "./layer_kinds.ts";
+import { qwen35Json, qwen35Kinds } from "./delta.ts";
 import { rotationJson } from "./rotation_json.ts";
 
 /** What a family's keys say of a decoder besides its sizes. */
@@ -45,7 +46,7 @@ interface GgufExperts {
 }
 
 /** What the GGUF files of a family have otherwise than others. */
-interface GgufTraits {
+export interface GgufTraits {
   /** `general.architecture` */
   readonly name: string;
   /** Rows of queries and keys that are rotated together lie side by side. */
@@ -84,7 +85,8 @@ interface GgufTraits {
 interface Family {
   /** The class of transformers. */
   readonly modelClass: string;
-  readonly gguf: GgufTraits;
+  /** Null where its models are no GGUF files here. */
+  readonly gguf: GgufTraits | null;
   /** Whether the head is the embedding where the file does not say. */
   readonly isTied?: boolean;
   /** A part of each head may be rotated alone. */
@@ -231,6 +233,19 @@ export const families: Readonly<Record<Architecture, Family>> = {
     kinds: olmoeKinds,
     write: olmoeJson,
   },
+  qwen3_5_text: {
+    modelClass: "Qwen3_5ForCausalLM",
+    gguf: null,
+    rotatesPart: true,
+    traits: (keys) => ({
+      ...plainDecoder,
+      biases: { ...llamaBiases(keys), feedForward: false },
+      qkNorm: true,
+      norms: { fromOne: true, after: false },
+    }),
+    kinds: qwen35Kinds,
+    write: qwen35Json,
+  },
   smollm3: {
     modelClass: "SmolLM3ForCausalLM",
     isTied: true,
@@ -345,13 +360,21 @@ export const families: Readonly<Record<Architecture, Family>> = {
   },
 };
 
-/** The family of a GGUF file of this architecture; null of one that is not known. */
-export function familyOfGguf(
-  name: unknown,
-): Family & { readonly architecture: Architecture } | null {
-  const found = Object.entries(families).find(([, { gguf }]) => gguf.name === name);
-  return found ? { architecture: found[0] as Architecture, ...found[1] } : null;
+/** A family that has GGUF files here. */
+interface GgufFamily extends Family {
+  readonly architecture: Architecture;
+  readonly gguf: GgufTraits;
 }
+
+/** The families that have GGUF files here. */
+export const ggufFamilies: readonly GgufFamily[] = Object.entries(families)
+  .flatMap(([architecture, { gguf, ...family }]) =>
+    gguf ? [{ architecture: architecture as Architecture, ...family, gguf }] : []
+  );
+
+/** The family of a GGUF file of this architecture; null of one that is not known. */
+export const familyOfGguf = (name: unknown): GgufFamily | null =>
+  ggufFamilies.find(({ gguf }) => gguf.name === name) ?? null;
 
 /** Of what `block_ff_dim` or `intermediate_size` says two thirds, rounded up, where the block is to adjust it. */
 function lfm2InnerSize(keys: ConfigKeys): number {

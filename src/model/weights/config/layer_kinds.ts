@@ -160,7 +160,7 @@ export function lfm2Kinds(keys: ConfigKeys, layers: number, headDim: number): La
 }
 
 /** @throws UserError when `layer_types` has not one of these types for each layer */
-function readLayerTypes(
+export function readLayerTypes(
   { json: { layer_types: given }, file }: ConfigKeys,
   layers: number,
   types: readonly string[],
