@@ -3,6 +3,7 @@ import { realPathSync, statSync } from "../../platform/system/files.ts";
 import { UserError } from "../../base/user_error.ts";
 import type { ModelConfig } from "../decoder/config.ts";
 import { parseModelConfig } from "./config/config_json.ts";
+import type { Json } from "./config/config_keys.ts";
 import { ggufConfig } from "./gguf_config.ts";
 import { openGguf } from "./gguf_file.ts";
 import { ggufStopTokens, ggufTokenizer } from "./gguf_tokenizer.ts";
@@ -10,6 +11,7 @@ import { isReachable } from "./file_reading.ts";
 import { readJson } from "./json_file.ts";
 import { type AdapterFolder, isAdapterFolder, openAdapterFolder } from "./adapter_folder.ts";
 import { openSafetensorsWeights } from "./safetensors_weights.ts";
+import { textPart } from "./text_part.ts";
 import { folderTokenizer } from "./tokenizer_files.ts";
 import { checkTokenIds } from "../tokenizer/token_ids.ts";
 import { Tokenizer } from "../tokenizer/tokenizer.ts";
@@ -98,8 +100,9 @@ async function openGgufSource(path: string): Promise<ModelSource> {
 
 function openFolder(folder: string): ModelSource {
   const file = join(folder, "config.json");
-  const config = parseModelConfig(readJson(file), file);
-  const weights = openSafetensorsWeights(folder);
+  const json = readJson(file);
+  const config = parseModelConfig(json, file);
+  const weights = openTextWeights(folder, json);
   // The number of layers is checked before anything is made for each of them.
   if (config.layers > weights.tensors.size) {
     weights[Symbol.dispose]();
@@ -117,6 +120,17 @@ function openFolder(folder: string): ModelSource {
     tokenizer: () => folderTokenizer(folder, config.vocabularySize),
     [Symbol.dispose]: () => weights[Symbol.dispose](),
   };
+}
+
+/** @throws UserError as `openSafetensorsWeights` and `textPart` do */
+function openTextWeights(folder: string, json: Json): WeightFile {
+  const file = openSafetensorsWeights(folder);
+  try {
+    return textPart(file, json);
+  } catch (error) {
+    file[Symbol.dispose]();
+    throw error;
+  }
 }
 
 /** generation_config.json, which a folder need not have, may name several. */

@@ -15,12 +15,12 @@ export function parseModelConfig(json: unknown, file: string): ModelConfig {
   if (typeof json !== "object" || json === null || Array.isArray(json)) {
     throw new UserError(`${file}: expected a JSON object, as transformers writes it`);
   }
-  const keys = new ConfigKeys(json as Json, file);
+  const keys = new ConfigKeys(textJson(json as Json, file), file);
   const { model_type: architecture } = keys.json;
   if (!isArchitecture(architecture)) {
     throw new UserError(
       `${file}: model_type is ${JSON.stringify(architecture)}; supported: ${
-        architectures.join(", ")
+        [...architectures, ...Object.keys(decoderOf)].join(", ")
       }`,
     );
   }
@@ -78,6 +78,31 @@ export function parseModelConfig(json: unknown, file: string): ModelConfig {
       : keys.flag("tie_word_embeddings", family.isTied),
     ...family.traits(keys),
     maxPositions,
+  };
+}
+
+/** Models of several parts, and the `model_type` of their text decoder, which is the part that is read. */
+const decoderOf: Readonly<Record<string, Architecture>> = { qwen3_5: "qwen3_5_text" };
+
+/** The keys of a text decoder: those of `text_config` where the model has other parts. */
+function textJson(json: Json, file: string): Json {
+  const { model_type: type, text_config: text, tie_word_embeddings: tied } = json;
+  if (typeof type !== "string" || !Object.hasOwn(decoderOf, type)) return json;
+  if (typeof text !== "object" || text === null || Array.isArray(text)) {
+    throw new UserError(`${file}: text_config is ${JSON.stringify(text)}; expected an object`);
+  }
+  const own = text as Json;
+  if ((own.model_type ?? decoderOf[type]) !== decoderOf[type]) {
+    throw new UserError(
+      `${file}: text_config.model_type is ${JSON.stringify(own.model_type)}; expected ${
+        decoderOf[type]
+      }`,
+    );
+  }
+  return {
+    ...own,
+    model_type: decoderOf[type],
+    ...(typeof tied === "boolean" ? { tie_word_embeddings: tied } : {}),
   };
 }
 
