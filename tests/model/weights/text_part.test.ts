@@ -18,7 +18,6 @@ const fileOf = (tensors: Readonly<Record<string, readonly [readonly number[], Fl
       Object.entries(tensors).map(([name, [shape, data]]) => [name, {
         dtype: "F32" as const,
         shape,
-        // deno-lint-ignore require-await
         async *pieces() {
           yield data;
         },
