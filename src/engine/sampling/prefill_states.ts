@@ -26,7 +26,8 @@ interface Stretch {
 
 /** All that the sequences of a pass have in the cache when it is done, which every layer walks from the beginning. */
 export interface PassStates {
-  readonly pageTable: Tensor;
+  /** Null where no sequence has a page yet. */
+  readonly pageTable: Tensor | null;
   readonly stretches: readonly Stretch[];
 }
 
@@ -47,7 +48,9 @@ export function passStates(model: Model, pass: readonly Prefill[]): PassStates |
   });
   const stretches = cutStretches(pass, Math.min(stretchRows, tokensPerPass));
   return {
-    pageTable: gpu.from(Uint32Array.from(pages), [pages.length], "u32", "page table"),
+    pageTable: pages.length === 0
+      ? null
+      : gpu.from(Uint32Array.from(pages), [pages.length], "u32", "page table"),
     stretches: stretches.map((parts) => {
       const rows = parts.flatMap(({ place, begin, end }) =>
         Array.from({ length: end - begin }, (_, i) => pass[place].sequence.rowOf(begin + i))
@@ -134,7 +137,7 @@ export function makeStates(
       const count = rows?.shape[0] ?? 1;
       const { heads, rstd } = roomForHeads(gpu, shape, count);
       const rates = gpu.tensor([count, 2 * shape.valueHeads], "f32", "delta rates");
-      if (rows && segments) {
+      if (rows && segments && pageTable) {
         const where = { segments, pageTable };
         deltaHeads(gpu, cache.kept.inputs, where, weights.convolution, shape, { heads, rstd });
         gatherRows(gpu, cache.kept.rates, rows, rates);

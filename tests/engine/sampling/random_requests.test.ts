@@ -6,6 +6,7 @@ import { pagesFor } from "../../../src/engine/sampling/kv_cache.ts";
 import type { Response, SampledTokens } from "../../../src/engine/sampling/request.ts";
 import { RandomStream } from "../../../src/random/philox.ts";
 import { onEveryGpu } from "../../kernels/harness.ts";
+import { deltaKind } from "../training/small_training.ts";
 import { tinyModel } from "../../model/tiny_model.ts";
 import { alone, lettersOf, plain, tokensOf, type Wanted, withSampler } from "./wanted.ts";
 
@@ -93,78 +94,83 @@ function assertStreamed(pieces: readonly SampledTokens[], response: Response): v
   assert.deepEqual(neighbours, [...response.likeliest?.logProbs ?? []]);
 }
 
-onEveryGpu(
-  "sampler: 200 requests at random times, 40 aborted, in too small a cache",
-  async (gpu) => {
-    const model = tinyModel(gpu, { trained: false });
-    try {
-      const wanted = differentRequests(200);
-      const expected = await alone(model, wanted, tokenizer);
-      const needed = wanted.map(({ prompt, maximumResponse }) =>
-        pagesFor(prompt.length + maximumResponse)
-      );
-      // Less than a third: many end early or have a beginning in common.
-      const pages = Math.floor(needed.reduce((sum, count) => sum + count, 0) / 10);
-      const random = new RandomStream(5, 96);
-      const given = new Map<number, Response>();
-      const streamed: SampledTokens[][] = wanted.map(() => []);
-      const options = { slots: 200, stepsBetweenReadbacks: 6, pages, tokenizer };
-      /** How many tokens those had that were aborted. */
-      const aborted: number[] = [];
-      await withSampler(model, options, async (sampler) => {
-        const left = wanted.map((_, i) => i).sort(() => random.uniform() - 0.5);
-        const ids = new Map<number, number>();
-        const interrupt = () => {
-          for (let count = random.integer(2); count > 0 && aborted.length < 40; count--) {
-            const running = [...ids.keys()];
-            if (running.length === 0) return;
-            const i = running[random.integer(running.length)];
-            sampler.abort(ids.get(i) ?? NaN);
-            aborted.push(given.get(i)?.tokens.length ?? NaN);
-          }
-        };
-        await atEveryWait(gpu, interrupt, async () => {
-          while (left.length > 0 || sampler.busy) {
-            for (const i of left.splice(0, random.integer(150))) {
-              const listener = {
-                tokens: (next: SampledTokens) => {
-                  assert.ok(!given.has(i), "nothing is told after the end");
-                  streamed[i].push(next);
-                },
-                end: (response: Response) => {
-                  assert.ok(!given.has(i), "it ends once");
-                  given.set(i, response);
-                  ids.delete(i);
-                },
-              };
-              ids.set(i, sampler.add({ ...wanted[i], listener }));
+/** Models by what sets them apart. */
+const models = { "": {}, ", with DeltaNets": deltaKind.config };
+
+for (const [name, config] of Object.entries(models)) {
+  onEveryGpu(
+    `sampler: 200 requests at random times, 40 aborted, in too small a cache${name}`,
+    async (gpu) => {
+      const model = tinyModel(gpu, { trained: false, config });
+      try {
+        const wanted = differentRequests(200);
+        const expected = await alone(model, wanted, tokenizer);
+        const needed = wanted.map(({ prompt, maximumResponse }) =>
+          pagesFor(prompt.length + maximumResponse)
+        );
+        // Less than a third: many end early or have a beginning in common.
+        const pages = Math.floor(needed.reduce((sum, count) => sum + count, 0) / 10);
+        const random = new RandomStream(5, 96);
+        const given = new Map<number, Response>();
+        const streamed: SampledTokens[][] = wanted.map(() => []);
+        const options = { slots: 200, stepsBetweenReadbacks: 6, pages, tokenizer };
+        /** How many tokens those had that were aborted. */
+        const aborted: number[] = [];
+        await withSampler(model, options, async (sampler) => {
+          const left = wanted.map((_, i) => i).sort(() => random.uniform() - 0.5);
+          const ids = new Map<number, number>();
+          const interrupt = () => {
+            for (let count = random.integer(2); count > 0 && aborted.length < 40; count--) {
+              const running = [...ids.keys()];
+              if (running.length === 0) return;
+              const i = running[random.integer(running.length)];
+              sampler.abort(ids.get(i) ?? NaN);
+              aborted.push(given.get(i)?.tokens.length ?? NaN);
             }
-            await sampler.step();
-          }
+          };
+          await atEveryWait(gpu, interrupt, async () => {
+            while (left.length > 0 || sampler.busy) {
+              for (const i of left.splice(0, random.integer(150))) {
+                const listener = {
+                  tokens: (next: SampledTokens) => {
+                    assert.ok(!given.has(i), "nothing is told after the end");
+                    streamed[i].push(next);
+                  },
+                  end: (response: Response) => {
+                    assert.ok(!given.has(i), "it ends once");
+                    given.set(i, response);
+                    ids.delete(i);
+                  },
+                };
+                ids.set(i, sampler.add({ ...wanted[i], listener }));
+              }
+              await sampler.step();
+            }
+          });
         });
-      });
-      assert.equal(given.size, 200);
-      for (const [i, response] of given) {
-        assertBegins(response, expected[i], i);
-        assertStreamed(streamed[i], response);
+        assert.equal(given.size, 200);
+        for (const [i, response] of given) {
+          assertBegins(response, expected[i], i);
+          assertStreamed(streamed[i], response);
+        }
+        const count = (holds: (response: Response) => boolean) =>
+          [...given.values()].filter(holds).length;
+        const counts = {
+          aborted: count(({ end }) => end.reason === "aborted"),
+          "aborted in their midst": aborted.filter((tokens) => tokens > 0).length,
+          "put back": count(({ timesPutBack }) => timesPutBack > 0),
+          "stopped by a token": count(({ end }) => end.reason === "stop token"),
+          "stopped by a string": count(({ end }) => end.reason === "stop string"),
+          "with cached beginnings": count(({ cachedTokens }) => cachedTokens > 0),
+        };
+        console.log(`[${gpu.info.engine}] ${JSON.stringify(counts)}`);
+        assert.equal(counts.aborted, 40);
+        assert.ok(counts["aborted in their midst"] >= 5 && counts["put back"] >= 3);
+        assert.ok(counts["stopped by a token"] > 20 && counts["stopped by a string"] > 10);
+        assert.ok(counts["with cached beginnings"] > 60);
+      } finally {
+        model.release();
       }
-      const count = (holds: (response: Response) => boolean) =>
-        [...given.values()].filter(holds).length;
-      const counts = {
-        aborted: count(({ end }) => end.reason === "aborted"),
-        "aborted in their midst": aborted.filter((tokens) => tokens > 0).length,
-        "put back": count(({ timesPutBack }) => timesPutBack > 0),
-        "stopped by a token": count(({ end }) => end.reason === "stop token"),
-        "stopped by a string": count(({ end }) => end.reason === "stop string"),
-        "with cached beginnings": count(({ cachedTokens }) => cachedTokens > 0),
-      };
-      console.log(`[${gpu.info.engine}] ${JSON.stringify(counts)}`);
-      assert.equal(counts.aborted, 40);
-      assert.ok(counts["aborted in their midst"] >= 5 && counts["put back"] >= 3);
-      assert.ok(counts["stopped by a token"] > 20 && counts["stopped by a string"] > 10);
-      assert.ok(counts["with cached beginnings"] > 60);
-    } finally {
-      model.release();
-    }
-  },
-);
+    },
+  );
+}
