@@ -289,6 +289,8 @@ export class Gpu {
     if (data.length !== tensor.hostLength) {
       throw new Error(`write to ${tensor.label}: ${data.length} elements into [${tensor.shape}]`);
     }
+    // Deno's own engine would end the process.
+    if (data.length === 0) throw new Error(`write to ${tensor.label}: it has no elements`);
     this.#repetition.expectNone("writing a tensor");
     this.#recording.write(tensor, data);
   }

@@ -51,6 +51,9 @@ onEveryGpu("wrong host data, views and reshapes are refused", async (gpu) => {
     () => gpu.write(x, new Float32Array(255)),
     /write to x: 255 elements into \[4,64\]/,
   );
+  const empty = gpu.tensor([0], "f32", "nothing");
+  assert.throws(() => gpu.write(empty, new Float32Array()), /write to nothing: it has no elements/);
+  gpu.release(empty);
   assert.throws(() => x.view(64, [4, 64]), /view of x/);
   assert.throws(() => x.reshape(4, 63), /reshape of x/);
   const row = x.view(64, [64], "row");
