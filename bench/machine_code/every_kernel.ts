@@ -41,7 +41,7 @@ const small: ModelConfig = {
   architecture: "llama",
   ...{ vocabularySize: 100, hiddenSize: 64, intermediateSize: 192, layers: 1 },
   ...{ kinds: wholeHeads(16, 10000), heads: 4, kvHeads: 2, headDim: 16 },
-  ...{ normEpsilon: 1e-6, tiedEmbeddings: true, maxPositions: 512 },
+  ...{ normEpsilon: 1e-6, tiedEmbeddings: true, maxPositions: 4096 },
   ...plainDecoder,
 };
 
