@@ -8,6 +8,7 @@ import rowsText from "./delta_rule_rows.wgsl" with { type: "text" };
 import valueSumsText from "./delta_value_sums.wgsl" with { type: "text" };
 import { type DeltaShape, deltaWidths, expectDeltaShape, keptEvery } from "./delta_shape.ts";
 import { walkWords } from "./delta_walks.ts";
+import delta_column from "./parts/delta_column.wgsl" with { type: "text" };
 import delta_walk from "./parts/delta_walk.wgsl" with { type: "text" };
 
 const [forwardCode, columnsCode, rowsCode, valueSumsCode] = [
@@ -15,7 +16,7 @@ const [forwardCode, columnsCode, rowsCode, valueSumsCode] = [
   columnsText,
   rowsText,
   valueSumsText,
-].map((text) => compose(text, { delta_walk }));
+].map((text) => compose(text, { delta_column, delta_walk }));
 
 /** Columns or rows of a state that a workgroup has; more workgroups, each of few lanes, hide the walk's waiting. */
 const lanesOf = (gpu: Gpu) => gpu.tuning.lanes === "cpu" ? 8 : 32;

@@ -38,19 +38,10 @@ fn main(
   @builtin(num_workgroups) groups: vec3<u32>,
   @builtin(local_invocation_index) lane: u32,
 ) {
-  let index = group.y * groups.x + group.x;
-  let column = index % params.blocks * $(LANES)u + lane;
-  let head = index / params.blocks % params.valueHeads;
-  let place = index / params.blocks / params.valueHeads;
-  if (place >= params.walks || column >= $(DV)u) { return; }
-  let walk = walks[params.firstWalk + place];
-  let width = params.valueHeads * $(DV)u;
-  let own = head * $(DV)u + column;
+  //#include delta_column
   //#if SLOTS
   if (walk.count == 0u) { output[walk.outputRow * width + own] = 0.0; }
   //#endif
-  let keyHead = head / (params.valueHeads / params.keyHeads);
-  let row0 = params.keyHeads * $(DK/2)u + params.valueHeads * $(DV/4)u;
   //#for i 0 DK/4
   var s$i = vec4<f32>(0.0);
   //#endfor

@@ -4,20 +4,13 @@ import { GGMLFileQuantizationType } from "@huggingface/gguf";
 import { UserError } from "../../base/user_error.ts";
 import { type StoredType, storedTypes } from "../../kernels/parts/stored_type.ts";
 import { holdsNonFinite } from "../../kernels/parts/stored_values.ts";
-import {
-  type Architecture,
-  kindOf,
-  type LayerKind,
-  type ModelConfig,
-  type Rotation,
-} from "../decoder/config.ts";
+import { kindOf, type LayerKind, type ModelConfig } from "../decoder/config.ts";
 import { float32ToBfloat16, float32ToFloat16 } from "../decoder/half_precision.ts";
 import type { Model } from "../decoder/model.ts";
 import { moduleNames } from "../decoder/names.ts";
 import type { NamedTensor } from "../decoder/parameters.ts";
 import { ropeDivisors } from "../decoder/rope_scaling.ts";
 import { leadingDense } from "./config/experts.ts";
-import { families, type GgufTraits } from "./config/families.ts";
 import type { FileContent } from "./file_content.ts";
 import {
   hasOneAdded,
@@ -28,6 +21,7 @@ import {
   shortFactorsName,
   stackedNames,
 } from "./gguf_names.ts";
+import { convolves, expectWritable, rotationOf, traitsOf } from "./gguf_writable.ts";
 import { tokenizerValues } from "./gguf_tokenizer_values.ts";
 import { encodeGguf, type GgufTensorStream, ggufValue, type GgufValues } from "./gguf_writing.ts";
 import type { LoadedModel } from "./model_folder.ts";
@@ -105,97 +99,6 @@ export async function ggufFile(
   }, [...ropeFactors(config), ...tensors]);
 }
 
-const refused = (what: string) =>
-  new UserError(`llama.cpp has no place for ${what}; export a folder instead, without --gguf`);
-
-/** @throws UserError when the family has no GGUF files here */
-function traitsOf(architecture: Architecture): GgufTraits {
-  const { gguf } = families[architecture];
-  if (gguf) return gguf;
-  throw new UserError(
-    `${architecture} is not written as GGUF; export a folder instead, without --gguf`,
-  );
-}
-
-/** @throws UserError naming what the format has no place for */
-function expectWritable(config: ModelConfig): void {
-  const gguf = traitsOf(config.architecture);
-  const { biases, heads, headDim, hiddenSize, layers, scales, caps } = config;
-  const others = gguf.biases === undefined && biases.qkv ||
-    gguf.biases !== "all" && (biases.attentionOutput || biases.feedForward);
-  if (others) throw refused(`these biases in ${gguf.name}`);
-  if (gguf.cutsWidth && heads * headDim !== hiddenSize) {
-    throw refused(`heads of ${headDim} in ${gguf.name}, but where they make up hidden_size`);
-  }
-  const { scaling, size } = rotationOf(config);
-  if (scaling?.type === "llama3" && !gguf.hasFactors) {
-    throw refused(`Llama 3.1's scaling of the rotation in ${gguf.name}`);
-  }
-  if (scaling?.type === "yarn") {
-    const usual = scaling.truncate && scaling.betaFast === 32 && scaling.betaSlow === 1 &&
-      Math.abs(scaling.magnitude - (0.1 * Math.log(scaling.factor) + 1)) < 1e-6;
-    if (!usual) throw refused("a YaRN rotation with other numbers than factor and context");
-  }
-  if (scaling?.type === "longrope" && !gguf.hasParts) throw refused(`LongRoPE in ${gguf.name}`);
-  if (size > 0 && size < headDim && !gguf.hasParts) {
-    throw refused(`a part of a head rotated in ${gguf.name}`);
-  }
-  if (config.kinds.every(({ taps }) => taps !== undefined)) {
-    throw refused("a model without attention");
-  }
-  if (gguf.convolves && !convolves(config)) {
-    throw refused(`a model without convolutions in ${gguf.name}`);
-  }
-  if (config.kinds.every(({ window }) => window !== null) && !gguf.every) {
-    throw refused(`a window of all layers in ${gguf.name}`);
-  }
-  // Its readers take the scale from the heads.
-  const scale = (layers === gguf.scaledByWidth ? hiddenSize / heads : headDim) ** -0.5;
-  if (
-    scales.attention !== null && !gguf.hasScales && Math.abs(scales.attention / scale - 1) > 1e-6
-  ) {
-    throw refused(`a query_pre_attn_scalar of its own in ${gguf.name}`);
-  }
-  if (gguf.isUntied && config.tiedEmbeddings) {
-    throw refused(`a head that is the embedding in ${gguf.name}`);
-  }
-  if (gguf.isTied && !config.tiedEmbeddings) throw refused(`a head of its own in ${gguf.name}`);
-  if (gguf.hasCaps && (caps.attention === null || caps.logits === null)) {
-    throw refused(`scores and logits without a cap in ${gguf.name}`);
-  }
-  if (gguf.takesOneKeyPerQuery && config.kvHeads !== heads) {
-    throw refused(`key and value heads that queries share in ${gguf.name}`);
-  }
-  expectExpertsWritable(config, refused);
-  const { every } = gguf;
-  if (!every) return;
-  for (let i = 0; i < config.layers; i++) {
-    if (every.is(kindOf(config, i)) !== ((i + 1) % every.nth === 0)) {
-      throw refused(`a layer ${i} that is not as layers of its number are in this family`);
-    }
-  }
-}
-
-/** @throws UserError naming what the format has no place for of the experts of a family */
-function expectExpertsWritable(config: ModelConfig, refused: (what: string) => UserError): void {
-  const { name, experts: traits } = traitsOf(config.architecture);
-  if (!traits) return;
-  const { normalised, mayBeLater = false, isBiased = false } = traits;
-  const all = Array.from({ length: config.layers }, (_, i) => kindOf(config, i).experts);
-  const first = mayBeLater ? leadingDense(config) : 0;
-  if (first === config.layers) throw refused(`a model without experts in ${name}`);
-  for (const experts of all.slice(first)) {
-    if (!experts) throw refused(`layers without experts in ${name}`);
-    if (experts.normalised !== normalised) {
-      throw refused(`weights of experts that ${normalised ? "do not " : ""}sum to 1 in ${name}`);
-    }
-    if (experts.biased !== isBiased) {
-      throw refused(`a choice of experts ${isBiased ? "without" : "with"} a bias in ${name}`);
-    }
-    if (experts.scale !== 1) throw refused(`a factor of experts' weights in ${name}`);
-  }
-}
-
 /** A norm's weights as a file has them that adds 1. */
 function plusOne({ shape, pieces }: NamedTensor): NamedTensor {
   return {
@@ -264,8 +167,6 @@ function shapeValues(config: ModelConfig): GgufValues {
   );
 }
 
-const convolves = ({ kinds }: ModelConfig) => kinds.some(({ taps }) => taps !== undefined);
-
 const layerNumbers = (config: ModelConfig, numberOf: (kind: LayerKind) => number) =>
   Array.from({ length: config.layers }, (_, i) => numberOf(kindOf(config, i)));
 
@@ -309,12 +210,6 @@ function familyValues({ architecture, kinds, scales, caps }: ModelConfig): GgufV
     ...(caps.attention === null ? {} : { attn_logit_softcapping: real(caps.attention) }),
     ...(caps.logits === null ? {} : { final_logit_softcapping: real(caps.logits) }),
   };
-}
-
-/** The rotation of the layers that have one, of those with full attention. */
-function rotationOf({ kinds }: ModelConfig): Rotation {
-  const [kind] = kinds.filter(({ rotation, window }) => rotation.size > 0 && window === null);
-  return (kind ?? kinds[0]).rotation;
 }
 
 function rotationValues(config: ModelConfig): GgufValues {

@@ -1,13 +1,7 @@
 /** What the families of decoders differ in, as their `config.json` has it: the one place that asks for a family. */
 
 import { UserError } from "../../../base/user_error.ts";
-import {
-  type Architecture,
-  kindOf,
-  type LayerKind,
-  type ModelConfig,
-  plainDecoder,
-} from "../../decoder/config.ts";
+import { type Architecture, kindOf, type ModelConfig, plainDecoder } from "../../decoder/config.ts";
 import type { ConfigKeys } from "./config_keys.ts";
 import {
   lfm2MoeJson,
@@ -25,6 +19,7 @@ import {
   smollm3Kinds,
 } from "./layer_kinds.ts";
 import { qwen35Json, qwen35Kinds } from "./delta.ts";
+import type { GgufTraits } from "./gguf_traits.ts";
 import { rotationJson } from "./rotation_json.ts";
 
 /** What a family's keys say of a decoder besides its sizes. */
@@ -32,55 +27,6 @@ export type FamilyTraits = Pick<
   ModelConfig,
   "biases" | "qkNorm" | "norms" | "activation" | "fusedProjections" | "scales" | "caps"
 >;
-
-/** What a family's GGUF files have of experts. */
-interface GgufExperts {
-  /** The weights of a token's experts sum to 1, or not; no key says it. */
-  readonly normalised: boolean;
-  /** The first layers may have none. */
-  readonly mayBeLater?: boolean;
-  /** There are numbers that are added to scores where experts are chosen. */
-  readonly isBiased?: boolean;
-  /** How the format numbers what the router's logits become; no key says it if left out. */
-  readonly scores?: number;
-}
-
-/** What the GGUF files of a family have otherwise than others. */
-export interface GgufTraits {
-  /** `general.architecture` */
-  readonly name: string;
-  /** Rows of queries and keys that are rotated together lie side by side. */
-  readonly isInterleaved?: boolean;
-  /** Projections that may have biases; none if left out. */
-  readonly biases?: "all" | "qkv";
-  /** Llama 3.1's scaling of the rotation may be there, as factors. */
-  readonly hasFactors?: boolean;
-  /** A part of a head may be rotated, and LongRoPE's factors may be there. */
-  readonly hasParts?: boolean;
-  /** Heads are parts of the model's width: D = C / H. */
-  readonly cutsWidth?: boolean;
-  /** Modules of a layer by names that mean others elsewhere. */
-  readonly modules?: Readonly<Record<string, string>>;
-  /** There are keys for what the family multiplies by. */
-  readonly hasScales?: boolean;
-  /** Norms have 1 added to their weights. */
-  readonly addsOne?: boolean;
-  /** The head is the embedding, which readers take for it. */
-  readonly isTied?: boolean;
-  /** There are keys for what scores and logits are capped at, and readers cap both. */
-  readonly hasCaps?: boolean;
-  /** In the model of so many layers queries are scaled by C / H, in the others by D; no key says it. */
-  readonly scaledByWidth?: number;
-  /** Layers without key and value heads convolve. */
-  readonly convolves?: boolean;
-  readonly experts?: GgufExperts;
-  /** Readers ask for a head of its own. */
-  readonly isUntied?: boolean;
-  /** Readers take as many key and value heads as there are of queries. */
-  readonly takesOneKeyPerQuery?: boolean;
-  /** Every nth layer is of another kind than the others, which no key says. */
-  readonly every?: { readonly nth: number; is(kind: LayerKind): boolean };
-}
 
 interface Family {
   /** The class of transformers. */
