@@ -8,7 +8,7 @@ import { UserError } from "../../src/base/user_error.ts";
 import type { DeviceInfo } from "../../src/gpu/adapter.ts";
 import type { KernelSource } from "../../src/gpu/kernel.ts";
 
-const types = /(subgroup_matrix_(?:left|right|result)<f\d\d), [^>]*>/g;
+const types = /(subgroup_matrix_(?:left|right|result)<\w+), [^>]*>/g;
 
 /** Whether a kernel uses the matrix units. */
 export function multipliesMatrices({ code }: KernelSource): boolean {

@@ -99,7 +99,7 @@ function brokenRows({ problem }: BrokenEngine): Row[] {
 }
 
 function workingRows(engine: WorkingEngine): Row[] {
-  const { info, limits, roundTripMilliseconds, matrixUnits } = engine;
+  const { info, limits, roundTripMilliseconds, settled } = engine;
   const sizes = info.subgroupMinSize === info.subgroupMaxSize
     ? `${info.subgroupMinSize}`
     : `${info.subgroupMinSize} to ${info.subgroupMaxSize}`;
@@ -109,11 +109,8 @@ function workingRows(engine: WorkingEngine): Row[] {
     ["subgroups", info.subgroups ? `yes, ${sizes} lanes` : "no"],
     ["f16 arithmetic", yesNo(info.f16)],
     ["subgroup matrix", info.subgroupMatrix ? matrixConfigs(info.subgroupMatrixConfigs) : "no"],
-    ...(matrixUnits
-      ? [[
-        "products in f16",
-        matrixUnits.fault ?? "right: precision auto takes them",
-      ]] satisfies Row[]
+    ...(settled
+      ? [["precision auto", `${settled.precision}, ${settled.because}`]] satisfies Row[]
       : []),
     ["largest buffer", bytes(limits.maxBufferSize)],
     ["largest binding", bytes(limits.maxStorageBufferBindingSize)],

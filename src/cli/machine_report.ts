@@ -3,10 +3,9 @@ import type { DeviceInfo, EngineName } from "../gpu/adapter.ts";
 import { type ListedGpu, listGpus } from "../platform/gpus/gpu_list.ts";
 import { findVulkanDrivers, type VulkanDrivers } from "../platform/gpus/vulkan_drivers.ts";
 import { Gpu } from "../gpu/gpu.ts";
-import { matrixOfHalves } from "../gpu/tuning.ts";
 import { type DeviceLimits, limitsOf } from "../gpu/device_limits.ts";
-import { faultOnMatrixUnits } from "../kernels/choice/matrix_units_check.ts";
 import { requireSameBits } from "../kernels/choice/same_bits.ts";
+import { precisionOf, type SettledPrecision } from "../run/tuning/settled_precision.ts";
 import { PROJECT_FOLDER } from "./dev/project.ts";
 
 /** One engine that runs kernels. */
@@ -17,8 +16,8 @@ export interface WorkingEngine {
   readonly limits: DeviceLimits;
   /** Median time of one small kernel and reading its result. */
   readonly roundTripMilliseconds: number;
-  /** What `precision: f16` would get; null where it is refused, and of a software driver, which has it for tests. */
-  readonly matrixUnits: { readonly fault: string | null } | null;
+  /** What `precision: auto` comes to; null on the native engine, which shows no matrix units. */
+  readonly settled: SettledPrecision | null;
 }
 
 /** One engine that does not, and its words why. */
@@ -77,25 +76,14 @@ async function examineEngine(engine: EngineName): Promise<WorkingEngine | Broken
       info: gpu.info,
       limits: limitsOf(gpu.device),
       roundTripMilliseconds,
-      matrixUnits: null,
+      settled: engine === "dawn" ? await precisionOf(gpu) : null,
     };
     gpu.close();
-    const { info } = report;
-    if (info.software || matrixOfHalves(info) === null) return report;
-    return { ...report, matrixUnits: { fault: await faultInHalves(engine) } };
+    return report;
   } catch (cause) {
     const message = cause instanceof Error ? cause.message : `${cause}`;
     // The advice to run this very command is of no use here.
     return { engine, works: false, problem: message.split(" Run `./tango doctor`")[0] };
-  }
-}
-
-async function faultInHalves(engine: EngineName): Promise<string | null> {
-  const gpu = await Gpu.open(engine, { precision: "f16" });
-  try {
-    return await faultOnMatrixUnits(gpu);
-  } finally {
-    gpu.close();
   }
 }
 

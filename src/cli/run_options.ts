@@ -62,7 +62,7 @@ export function addModelOptions(command: Command): Command {
     .addOption(gpuIndexOption())
     .addOption(
       new Option("--precision <kind>", "what products take of their factors; f16 on matrix units")
-        .choices(["auto", "f32", "f16", "f16-pair"]),
+        .choices(["auto", "f32", "f16", "f16-pair", "f32-matrix"]),
     )
     .addOption(
       new Option(

@@ -1,5 +1,5 @@
 import { GpuActivity } from "./activity.ts";
-import { type DeviceInfo, openDevice } from "./adapter.ts";
+import { type DeviceInfo, openDevice, type OpenedDevice } from "./adapter.ts";
 import { BindGroups } from "./recording/bind_groups.ts";
 import { BufferPool } from "./buffer_pool.ts";
 import { onGpu } from "../platform/gpus/on_gpu.ts";
@@ -104,7 +104,19 @@ export class Gpu {
       ? await openDevice(engine, { promisedOnly })
       : await onGpu(index, () => openDevice(engine, { promisedOnly }));
     const numbered = index === undefined ? info : { ...info, index };
-    return new Gpu(device, numbered, await Readback.open(device, engine), options);
+    return await Gpu.on({ device, info: numbered }, options);
+  }
+
+  /**
+   * The GPU of a device that is open already.
+   *
+   * @throws UserError when it does not have what the precision takes
+   */
+  static async on(
+    { device, info }: Pick<OpenedDevice, "device" | "info">,
+    options: Omit<GpuOptions, "index" | "promisedOnly"> = {},
+  ): Promise<Gpu> {
+    return new Gpu(device, info, await Readback.open(device, info.engine), options);
   }
 
   /**

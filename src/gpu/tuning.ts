@@ -11,15 +11,23 @@ export type LaneKind = "cpu" | "gpu";
  * How sums of products are rounded. Within a class a number has the same bits in prefill, decoding and training,
  * whatever tiles its kernels take, and a run keeps to one class. `chain`: each sum is one ascending chain of fused
  * multiply-adds. `mma`: blocks of the sum in ascending order, each by a matrix instruction of the device, factors in
- * f16; gradients of adapters stay chains. `mma-pair`: the same with two f16 for each factor; gradients of all weights
- * stay chains.
+ * f16; gradients of adapters stay chains. `mma-pair`: the same with two f16 for each factor; `mma-f32`: the same with
+ * f32 for each; gradients of all weights stay chains in both.
  */
-export type BitClass = "chain" | "mma" | "mma-pair";
+export type BitClass = "chain" | "mma" | "mma-pair" | "mma-f32";
 
-/** Bits of their factors that products of activations with weights use: all of f32, f16, or 21 bits in two f16. */
-export type Precision = "f32" | "f16" | "f16-pair";
+/**
+ * Bits of their factors that products of activations with weights use: all of f32, in chains or in matrices, f16, or 21
+ * bits in two f16.
+ */
+export type Precision = "f32" | "f16" | "f16-pair" | "f32-matrix";
 
-const classOf: Record<Precision, BitClass> = { f32: "chain", f16: "mma", "f16-pair": "mma-pair" };
+const classOf: Record<Precision, BitClass> = {
+  "f32": "chain",
+  "f16": "mma",
+  "f16-pair": "mma-pair",
+  "f32-matrix": "mma-f32",
+};
 
 /** Limits of a device by which kernels choose their tiles. */
 export interface TuningLimits {
@@ -89,31 +97,44 @@ function matrixSubgroup({ vendor, subgroupMinSize, subgroupMaxSize }: DeviceInfo
   return /intel/i.test(vendor) && has16 ? 16 : subgroupMaxSize;
 }
 
-/** The largest product of f16 matrices that is summed in f32; null where kernels can use none. */
-export function matrixOfHalves(
+/** Types of the factors that kernels on matrix units take. */
+export type MatrixFactor = "f16" | "f32";
+
+/** The largest product of such matrices that is summed in f32; null where kernels can use none. */
+export function largestMatrix(
   { subgroupMatrixConfigs, subgroups, f16 }: DeviceInfo,
+  factor: MatrixFactor,
 ): SubgroupMatrixConfig | null {
   const terms = ({ M, N, K }: SubgroupMatrixConfig) => M * N * K;
   const [largest] = subgroupMatrixConfigs
     .filter(({ componentType, resultComponentType }) =>
-      componentType === "f16" && resultComponentType === "f32"
+      componentType === factor && resultComponentType === "f32"
     ).toSorted((a, b) => terms(b) - terms(a));
-  return largest && subgroups && f16 ? largest : null;
+  return largest && subgroups && (f16 || factor === "f32") ? largest : null;
 }
 
 /** @throws UserError where there is none */
-function matrixFor(info: DeviceInfo, precision: Precision): SubgroupMatrixConfig {
-  const largest = matrixOfHalves(info);
+function matrixFor(info: DeviceInfo, precision: Exclude<Precision, "f32">): SubgroupMatrixConfig {
+  const factor = precision === "f32-matrix" ? "f32" : "f16";
+  const largest = largestMatrix(info, factor);
   if (largest !== null) return largest;
   const { name, engine } = info;
+  const other = factor === "f16" ? "f32-matrix" : "f16";
+  const hasOther = largestMatrix(info, factor === "f16" ? "f32" : "f16") !== null;
   throw new UserError(
     `precision ${precision} multiplies on matrix units, and the ${engine} engine shows none of ${name} that take ` +
-      `f16 and sum in f32. ` +
+      `${factor} and sum in f32. ` +
       (engine === "native"
         ? `Only the Dawn engine shows any: --gpu dawn, or precision f32.`
-        : `Take precision f32; ./tango doctor lists what there is.`),
+        : `Take precision ${
+          hasOther ? `${other} or ` : ""
+        }f32; ./tango doctor lists what there is.`),
   );
 }
+
+/** Whether the matrix units take f16, of which rows are made before or on the way. */
+export const multipliesHalves = ({ matrix }: Pick<Tuning, "matrix">): boolean =>
+  matrix !== null && matrix.componentType === "f16";
 
 /**
  * How many lanes of a workgroup share values by broadcasts, which a CPU core does in its registers; null where they

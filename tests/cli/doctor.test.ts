@@ -30,7 +30,7 @@ const working: WorkingEngine = {
     maxComputeInvocationsPerWorkgroup: 1024,
   },
   roundTripMilliseconds: 0.1,
-  matrixUnits: null,
+  settled: null,
 };
 const dawn: WorkingEngine = { ...working, engine: "dawn" };
 const software: WorkingEngine = { ...working, info: { ...working.info, software: true } };

@@ -71,6 +71,27 @@ Deno.test("tuning: kernels on matrix units ask for one size of subgroups where t
   assert.deepEqual([open.subgroup, open.isPinned, open.writes], [32, false, 4]);
 });
 
+Deno.test("tuning: matrices of f32 are taken where f32-matrix asks for them, and who has none is told what there is", () => {
+  const config = (componentType: string, resultComponentType: string, size: number) => ({
+    ...{ M: size, N: size, K: size, componentType, resultComponentType },
+  });
+  const device = (configs: ReturnType<typeof config>[]) => ({
+    ...describedDevice(false, 32),
+    ...{ engine: "dawn" as const, name: "a device", f16: true },
+    ...{ subgroupMatrix: true, subgroupMatrixConfigs: configs },
+  });
+  // As Metal has them.
+  const apple = device([config("f32", "f32", 8), config("f16", "f16", 8)]);
+  const tuning = tuningOf(apple, { maxComputeWorkgroupStorageSize: 32768 }, "f32-matrix");
+  assert.deepEqual([tuning.bits, tuning.matrix?.componentType], ["mma-f32", "f32"]);
+  // The smallest tile is for decoding, and the largest has room.
+  const tiles = matrixTiles(tuning).map(({ sx, sy, rm, rn, m, n }) => [sy * rm * m, sx * rn * n]);
+  assert.deepEqual([tiles[0], tiles.at(-1)], [[8, 32], [128, 64]]);
+  assert.throws(() => tuningOf(apple, {}, "f16"), /take f16 .* Take precision f32-matrix or f32;/);
+  const other = device([config("f16", "f32", 16)]);
+  assert.throws(() => tuningOf(other, {}, "f32-matrix"), /take f32 .* Take precision f16 or f32;/);
+});
+
 onEveryGpu("tuning: a rehearsal chooses as its device", (gpu) => {
   assert.deepEqual(gpu.rehearsal().tuning, gpu.tuning);
   const { limits } = gpu.device;

@@ -1,15 +1,17 @@
 import assert from "node:assert/strict";
 import { everyKernel } from "../../bench/machine_code/every_kernel.ts";
-import { hardware } from "../../bench/machine_code/model_kernels.ts";
+import { hardware, launchedKernels } from "../../bench/machine_code/model_kernels.ts";
 import { variantName } from "../../bench/machine_code/kernel_code.ts";
 import { textsOf } from "../../bench/machine_code/translate/every_text.ts";
 import { translate } from "../../bench/machine_code/translate/naga.ts";
 import { UserError } from "../../src/base/user_error.ts";
 import { nagaVersion } from "../../src/cli/dev/naga.ts";
 import { Gpu } from "../../src/gpu/gpu.ts";
-import { compile, type KernelSource } from "../../src/gpu/kernel.ts";
+import { compile, type KernelSource, kernelText } from "../../src/gpu/kernel.ts";
 import { limitsThatShow } from "../../src/gpu/rehearsal.ts";
+import { tinyConfig } from "../model/tiny_model.ts";
 import { gpuOf, onEveryGpu } from "./harness.ts";
+import { onMatrixUnits } from "./on_matrix_units.ts";
 
 /** What sampling and training launch on these lanes, on those of a driver with subgroups of 4, and on a GPU's, each once. */
 async function kernelsOf(gpu: Gpu): Promise<KernelSource[]> {
@@ -50,6 +52,43 @@ onEveryGpu(
       assert.ok(buffers <= mostStorageBuffers, `${variantName(source)} takes ${buffers} buffers`);
       const error = await gpu.device.popErrorScope();
       assert.equal(error?.message, undefined, variantName(source));
+    }
+  },
+);
+
+/** What Metal tells the engine. */
+const apple = {
+  ...hardware("dawn").info,
+  ...{ name: "Apple", vendor: "apple", subgroupMatrix: true },
+  subgroupMatrixConfigs: [{
+    ...{ M: 8, N: 8, K: 8, componentType: "f32", resultComponentType: "f32" },
+  }],
+};
+
+// No driver here has such matrices; Dawn says anyway that the texts are right WGSL.
+onMatrixUnits(
+  "what a model launches on matrices of f32 is WGSL that Dawn takes",
+  ["f16"],
+  async (gpu) => {
+    const limits = {
+      ...limitsThatShow(gpu.device.limits),
+      maxStorageBufferBindingSize: 2 ** 31 - 4,
+    };
+    const config = { ...tinyConfig, maxPositions: 4096 };
+    const rehearsal = () => Gpu.rehearsalOf(apple, limits, { precision: "f32-matrix" });
+    const sources = [
+      ...await launchedKernels(rehearsal(), config, { isTrainedWhole: true }),
+      ...await launchedKernels(rehearsal(), config, { isTrainedWhole: false, storage: "q4k" }),
+    ];
+    const texts = sources.map((source) => {
+      const defines = { ...source.defines, WIDE: false };
+      return { name: variantName(source), ...kernelText("dawn", { ...source, defines }) };
+    }).filter(({ usesMatrices }) => usesMatrices);
+    assert.ok(texts.length > 20, `${texts.length} kernels`);
+    for (const { name, code } of texts) {
+      const { messages } = await gpu.device.createShaderModule({ code }).getCompilationInfo();
+      assert.deepEqual(messages.map(({ message }) => message), [], name);
+      assert.match(code, /alias Element = f32;/, name);
     }
   },
 );

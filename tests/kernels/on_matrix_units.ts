@@ -1,5 +1,6 @@
 import { Gpu } from "../../src/gpu/gpu.ts";
 import type { Precision } from "../../src/gpu/tuning.ts";
+import { openWithF32Matrices } from "./f32_matrices.ts";
 import { gpuOf, testedEngines } from "./harness.ts";
 
 const opened = new Map<Precision, Promise<Gpu>>();
@@ -27,9 +28,12 @@ export function onMatrixUnits(
           return;
         }
         let gpu = opened.get(precision);
-        if (!gpu) opened.set(precision, gpu = Gpu.open("dawn", { precision }));
+        if (!gpu) opened.set(precision, gpu = openWith(precision));
         await body(await gpu, precision);
       },
     });
   }
 }
+
+const openWith = (precision: Precision) =>
+  precision === "f32-matrix" ? openWithF32Matrices() : Gpu.open("dawn", { precision });

@@ -10,7 +10,7 @@ import { withTinyProject } from "./tiny_project.ts";
 
 onMatrixUnits(
   "a run on matrix units trains on what it sampled, bit for bit, and says how it sums",
-  ["f16", "f16-pair"],
+  ["f16", "f16-pair", "f32-matrix"],
   async (gpu, precision) => {
     await withTinyProject(gpu, async ({ config: file, folder }) => {
       const path = join(folder, "run");
@@ -19,7 +19,10 @@ onMatrixUnits(
       const differences = lines.flatMap((line) => line["sampling/logp_difference/max"] ?? []);
       assert.deepEqual(differences, [0, 0]);
       const { bits } = JSON.parse(Deno.readTextFileSync(RunFolder.open(path).device));
-      assert.equal(bits, { "f16": "mma", "f16-pair": "mma-pair" }[precision]);
+      assert.equal(
+        bits,
+        { "f16": "mma", "f16-pair": "mma-pair", "f32-matrix": "mma-f32" }[precision],
+      );
     });
   },
 );

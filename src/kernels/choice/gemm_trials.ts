@@ -17,6 +17,7 @@ const lostOfFactors: Record<BitClass, number> = {
   "chain": 0,
   "mma": 2 ** -10,
   "mma-pair": 2 ** -19,
+  "mma-f32": 0,
 };
 
 /** Elements of C that are compared with sums in float64. */

@@ -1,6 +1,7 @@
 /** Whether a device's matrix units can be trusted: asked once where a run may take them or leave them. */
 
 import type { Gpu } from "../../gpu/gpu.ts";
+import { type MatrixFactor, multipliesHalves } from "../../gpu/tuning.ts";
 import { RandomStream } from "../../random/philox.ts";
 import { gemm, type GemmLayout } from "../products/gemm.ts";
 import { faultInBits } from "./same_bits.ts";
@@ -19,10 +20,13 @@ const factors = [["nt", "f32"], ["nn", "f32"], ["nt", "bf16"], ["nn", "bf16"], [
 const rowCounts = [5, 69] as const;
 
 /**
- * A product's factors lose as much of it, at most: two roundings to 11 bits, and the rounding of f32 with each term,
- * as a share of the terms' magnitudes.
+ * A product loses as much, at most, as a share of its terms' magnitudes: its factors two roundings to 11 bits where they
+ * become f16, and the sums a rounding of f32 for each term and each product.
  */
-const lost = 2 ** -10 + shape.depth * 2 ** -24;
+const lost: Record<MatrixFactor, number> = {
+  f16: 2 ** -10 + shape.depth * 2 ** -23,
+  f32: shape.depth * 2 ** -23,
+};
 
 /**
  * What is wrong with products on this device's matrix units: sums that are not those in float64, other bits for a row
@@ -43,6 +47,7 @@ export async function faultOnMatrixUnits(gpu: Gpu): Promise<string | null> {
 async function faultInNumbers(gpu: Gpu): Promise<string | null> {
   const { columns, depth } = shape;
   const random = new RandomStream(7, 99);
+  const factor = multipliesHalves(gpu.tuning) ? "f16" : "f32";
   for (const rows of rowCounts) {
     for (const [layout, type] of factors) {
       const { stored, values } = trialNumbers(rows, type);
@@ -67,7 +72,7 @@ async function faultInNumbers(gpu: Gpu): Promise<string | null> {
         gemm(gpu, layout, a, b, c, { label: "matrix units" });
         return [c];
       });
-      const fault = faultInProduct(layout, left, right, await gpu.readFloats(product));
+      const fault = faultInProduct(layout, left, right, await gpu.readFloats(product), factor);
       if (fault !== null) return `${fault}, weights in ${type}`;
     }
   }
@@ -85,12 +90,14 @@ function placeIn(layout: Exclude<GemmLayout, "tn">, column: number, k: number): 
  * @param left [rows, depth]
  * @param right nt: [columns, depth]; nn: [depth, columns]
  * @param found [rows, columns]
+ * @param factor what the matrix units take
  */
 export function faultInProduct(
   layout: Exclude<GemmLayout, "tn">,
   left: Float32Array,
   right: Float32Array,
   found: Float32Array,
+  factor: MatrixFactor,
 ): string | null {
   const { columns, depth } = shape;
   for (let row = 0; row < left.length / depth; row++) {
@@ -103,7 +110,7 @@ export function faultInProduct(
       }
       const value = found[row * columns + column];
       // What is not a number is not within any bound.
-      if (Math.abs(value - sum) <= magnitudes * lost) continue;
+      if (Math.abs(value - sum) <= magnitudes * lost[factor]) continue;
       return `a matrix product (${layout}) has ${value} where ${sum} is right`;
     }
   }

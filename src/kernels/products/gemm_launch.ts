@@ -5,7 +5,7 @@ import uniformText from "./gemm.wgsl" with { type: "text" };
 import fewRowsText from "./gemm_few_rows.wgsl" with { type: "text" };
 import matrixText from "./gemm_matrix.wgsl" with { type: "text" };
 import runsText from "./gemm_matrix_runs.wgsl" with { type: "text" };
-import type { MatrixTile } from "./gemm_matrix_tiles.ts";
+import { type MatrixTile, strideOf } from "./gemm_matrix_tiles.ts";
 import type { FactorRuns, FurtherTerms } from "./gemm_options.ts";
 import type { GemmProduct } from "./gemm_product.ts";
 import streamedText from "./gemm_streamed.wgsl" with { type: "text" };
@@ -94,11 +94,13 @@ export function launchGemm(gpu: Gpu, product: GemmProduct, cost: LaunchCost): vo
   } else if (variant.sharing === "matrix") {
     if (layout === "tn") throw new Error(`${label}: variant ${variant.name} is not for tn`);
     const { tile } = variant;
-    const SCANNED = !options.halfRows && isScanned(rows, depth);
-    const sizes = { ...definesOf(tile), PAIR: tile.isPair, SCANNED };
+    const FULL = tile.factor === "f32";
+    const SCANNED = !FULL && !options.halfRows && isScanned(rows, depth);
+    const HALVES = !FULL && !SCANNED;
+    const sizes = { ...definesOf(tile), PAIR: tile.isPair, FULL, SCANNED, HALVES };
     gpu.scope(() => {
       let strideA = parameters.strideA;
-      if (!SCANNED) {
+      if (HALVES) {
         const { firstA: first } = parameters;
         const { halves, scales } = options.halfRows ??
           halfRows(gpu, a, { rows, first, columns: depth });
@@ -138,8 +140,9 @@ export function launchGemm(gpu: Gpu, product: GemmProduct, cost: LaunchCost): vo
 function definesOf(
   { m: MM, n: MN, k: MK, sx: SX, sy: SY, rm: RM, rn: RN, tk: TK, ...tile }: MatrixTile,
 ) {
-  const { subgroup: SUBGROUP, isPinned: PINNED, writes: WRITES } = tile;
-  return { MM, MN, MK, SX, SY, RM, RN, TK, SUBGROUP, PINNED, WRITES };
+  const { subgroup: SUBGROUP, isPinned: PINNED, writes: WRITES, factor: ELEMENT } = tile;
+  const STRIDE = strideOf({ tk: TK, factor: ELEMENT });
+  return { MM, MN, MK, SX, SY, RM, RN, TK, STRIDE, ELEMENT, SUBGROUP, PINNED, WRITES };
 }
 
 function workgroupsOf({ m, n, sx, sy, rm, rn }: MatrixTile, rows: number, columns: number) {

@@ -1,5 +1,5 @@
-// The products nt and nn of gemm.wgsl on matrix units: factors in f16, sums in f32, in the class of bits `mma`. An
-// element of C is the sum of blocks of $MK terms, ascending, each by one matrix instruction; how a tile lies makes no
+// The products nt and nn of gemm.wgsl on matrix units: factors in f16, sums in f32, in the class of bits `mma`, or
+// factors in f32 too (FULL), which are taken as they are, in the class `mma-f32`. An element of C is the sum of blocks of $MK terms, ascending, each by one matrix instruction; how a tile lies makes no
 // difference as long as the instruction treats its rows and columns alike, which the engine tests when it opens.
 //
 // A row of A is multiplied by a power of two that brings its largest element near the end of f16's range, and the sums
@@ -15,15 +15,18 @@
 // $RM by $RN matrices of $MM by $MN. Slabs of $TK terms pass through workgroup memory, 16 bytes more from row to row so
 // that rows do not meet in its banks.
 
-//#include gemm_bindings TILE_ROWS=false HALVES=!SCANNED
+//#include gemm_bindings TILE_ROWS=false
 //#if SCANNED
 var<workgroup> largest: array<atomic<u32>, $(SY*RM*MM)>;
 var<workgroup> scales: array<f32, $(SY*RM*MM)>;
+//#endif
+//#if !HALVES
 
 //#include scale_of_largest
 //#else
 @group(0) @binding(6) var<storage, read> rowScales: array<f32>;
 //#endif
+//#if !FULL
 
 // The scale of a row of A, of a workgroup that begins with row `first`.
 fn scaleOf(row: u32, first: u32) -> f32 {
@@ -33,18 +36,21 @@ fn scaleOf(row: u32, first: u32) -> f32 {
   return rowScales[row];
   //#endif
 }
+//#endif
 
-alias Left = subgroup_matrix_left<f16, $MK, $MM>;
-alias Right = subgroup_matrix_right<f16, $MN, $MK>;
+alias Element = $ELEMENT;
+alias Left = subgroup_matrix_left<Element, $MK, $MM>;
+alias Right = subgroup_matrix_right<Element, $MN, $MK>;
 alias Sums = subgroup_matrix_result<f32, $MN, $MM>;
 
-const strideTile = $(TK+8)u;
-var<workgroup> tileA: array<f16, $(SY*RM*MM*(TK+8))>;
-var<workgroup> tileB: array<f16, $(SX*RN*MN*(TK+8))>;
+const strideTile = $(STRIDE)u;
+var<workgroup> tileA: array<Element, $(SY*RM*MM*STRIDE)>;
+var<workgroup> tileB: array<Element, $(SX*RN*MN*STRIDE)>;
 //#if PAIR
-var<workgroup> tileALow: array<f16, $(SY*RM*MM*(TK+8))>;
-var<workgroup> tileBLow: array<f16, $(SX*RN*MN*(TK+8))>;
+var<workgroup> tileALow: array<Element, $(SY*RM*MM*STRIDE)>;
+var<workgroup> tileBLow: array<Element, $(SX*RN*MN*STRIDE)>;
 //#endif
+//#if !FULL
 const weightScale = 64.0;
 
 // What f16 cannot hold is made infinite before it is converted: a driver that rounds towards zero would keep it finite.
@@ -52,19 +58,22 @@ fn weight(value: vec4<f32>) -> vec4<f32> {
   let scaled = value * weightScale;
   return select(scaled, scaled * 3.0e38, abs(scaled) >= vec4<f32>(65520.0));
 }
+//#endif
 
 var<workgroup> results: array<f32, $(SX*SY*MM*MN)>;
 
+//#if !FULL
 //#include f16_parts
+//#endif
 
-//#if SCANNED
-//#include gemm_matrix_put NAME="A"
-//#else
+//#if HALVES
 //#include gemm_matrix_copy NAME="A"
 //#if PAIR
 
 //#include gemm_matrix_copy NAME="ALow"
 //#endif
+//#else
+//#include gemm_matrix_put NAME="A"
 //#endif
 
 //#if LAYOUT == 0
@@ -87,7 +96,7 @@ fn main(
   let firstRow = group.y * $(SY*RM*MM)u;
   let firstColumn = group.x * $(SX*RN*MN)u;
   let lastRow = params.rows - 1u;
-  //#if SCANNED
+  //#if !HALVES
   let strideA = params.strideA / 4u;
   let lastOfA = strideA - 1u - params.firstA / 4u;
   //#endif
@@ -141,7 +150,7 @@ fn main(
   workgroupBarrier();
   //#endif
 
-  //#let AV=8-4*SCANNED
+  //#let AV=4+4*HALVES
   //#let VA=(SY*RM*MM*TK/AV+SX*SY*SUBGROUP-1-(SY*RM*MM*TK/AV+SX*SY*SUBGROUP-1)%(SX*SY*SUBGROUP))/(SX*SY*SUBGROUP) VB=(SX*RN*MN*TK/4+SX*SY*SUBGROUP-1-(SX*RN*MN*TK/4+SX*SY*SUBGROUP-1)%(SX*SY*SUBGROUP))/(SX*SY*SUBGROUP)
   // What a lane brings into workgroup memory of each slab: of A vectors of $(AV) elements, of B of 4.
   //#for n 0 VA
@@ -149,7 +158,7 @@ fn main(
   let rowA$n = itemA$n / $(TK/AV)u;
   let vectorA$n = itemA$n % $(TK/AV)u;
   let placeA$n = rowA$n * strideTile + vectorA$n * $(AV)u;
-  //#if SCANNED
+  //#if !HALVES
   let sourceA$n = min(firstRow + rowA$n, lastRow) * strideA + params.firstA / 4u;
   var valueA$n: vec4<f32>;
   //#else
@@ -185,10 +194,14 @@ fn main(
     //#else
     {
     //#endif
-      //#if SCANNED
+      //#if !HALVES
       let terms = select(0u, params.depth, firstRow + rowA$n < params.rows);
-      let scale = scaleOf(min(firstRow + rowA$n, lastRow), firstRow);
-      putA(placeA$n, counted(valueA$n, k + vectorA$n * 4u, terms) * scale);
+      let value = counted(valueA$n, k + vectorA$n * 4u, terms);
+      //#if FULL
+      putA(placeA$n, value);
+      //#else
+      putA(placeA$n, value * scaleOf(min(firstRow + rowA$n, lastRow), firstRow));
+      //#endif
       //#else
       copyA(placeA$n, valueA$n);
       //#if PAIR
@@ -204,7 +217,11 @@ fn main(
     {
     //#endif
       // Beyond the last term A is 0, and B some element of the same row (nt) or column (nn).
+      //#if FULL
+      putB(placeB$n, valueB$n);
+      //#else
       putB(placeB$n, weight(valueB$n));
+      //#endif
     }
     //#endfor
     workgroupBarrier();
@@ -267,12 +284,16 @@ fn main(
     let row = firstRow + ownRow + $(m*MM)u + vector / $(MN/4)u;
     let column = firstColumn + ownColumn + $(n*MN)u + vector % $(MN/4)u * 4u;
     if (subgroup < $(SX*SY)u && vector < $(MM*MN/4)u) {
+      //#if FULL
+      var value = high$(m)_$(n)_$i;
+      //#else
       // The reciprocal of a power of two, exactly.
       let unscale = bitcast<f32>((254u << 23u) - bitcast<u32>(scaleOf(min(row, lastRow), firstRow))) / weightScale;
       //#if PAIR
       var value = fma(low$(m)_$(n)_$i, vec4<f32>(1.0 / 1024.0), high$(m)_$(n)_$i) * unscale;
       //#else
       var value = high$(m)_$(n)_$i * unscale;
+      //#endif
       //#endif
       //#if ACCUMULATE
       if (row < params.rows && column < params.columns) {

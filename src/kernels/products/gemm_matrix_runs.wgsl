@@ -33,13 +33,14 @@ struct Params {
 @group(0) @binding(5) var<storage, read> largestA: array<u32>;
 @group(0) @binding(6) var<storage, read> largestB: array<u32>;
 
-alias Left = subgroup_matrix_left<f16, $MK, $MM>;
-alias Right = subgroup_matrix_right<f16, $MN, $MK>;
+alias Element = $ELEMENT;
+alias Left = subgroup_matrix_left<Element, $MK, $MM>;
+alias Right = subgroup_matrix_right<Element, $MN, $MK>;
 alias Sums = subgroup_matrix_result<f32, $MN, $MM>;
 
-const strideTile = $(TK+8)u;
-var<workgroup> tileA: array<f16, $(SY*RM*MM*(TK+8))>;
-var<workgroup> tileB: array<f16, $(SX*RN*MN*(TK+8))>;
+const strideTile = $(STRIDE)u;
+var<workgroup> tileA: array<Element, $(SY*RM*MM*STRIDE)>;
+var<workgroup> tileB: array<Element, $(SX*RN*MN*STRIDE)>;
 var<workgroup> results: array<f32, $(SX*SY*MM*MN)>;
 
 // The exponent of the scale of a run, from -30 to 52 for A and from -16 to 24 for B: products of two of f16's smallest

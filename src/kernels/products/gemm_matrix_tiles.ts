@@ -1,4 +1,4 @@
-import type { Tuning } from "../../gpu/tuning.ts";
+import { type MatrixFactor, multipliesHalves, type Tuning } from "../../gpu/tuning.ts";
 import { slabTerms } from "./half_rows.ts";
 
 /** A tile of C that a workgroup makes on matrix units (gemm_matrix.wgsl). */
@@ -22,15 +22,25 @@ export interface MatrixTile {
   readonly subgroup: number;
   readonly isPinned: boolean;
   readonly writes: number;
+  readonly factor: MatrixFactor;
   /** Whether a factor is two f16. */
   readonly isPair: boolean;
 }
 
 /** Rows and columns of the tiles: for decoding, for few workgroups, and for many. */
-const sizes = [[16, 32], [16, 64], [32, 32], [32, 64], [64, 64], [128, 64], [128, 128]] as const;
+const sizes = [[8, 32], [16, 32], [16, 64], [32, 32], [32, 64], [64, 64], [128, 64], [
+  128,
+  128,
+]] as const;
 
-/** Bytes that keep neighbouring rows of a tile in other banks, in elements. */
-const padding = 8;
+/** Bytes that keep neighbouring rows of a tile in other banks. */
+const padding = 16;
+
+const bytesOfFactor: Record<MatrixFactor, number> = { f16: 2, f32: 4 };
+
+/** Elements from one row or column of a tile to the next. */
+export const strideOf = ({ tk, factor }: Pick<MatrixTile, "tk" | "factor">): number =>
+  tk + padding / bytesOfFactor[factor];
 
 /** Matrices of a subgroup, and columns of a tile, on a CPU core, where more take minutes to compile. */
 const mostOnCpu = { matrices: 4, columns: 32 };
@@ -47,6 +57,7 @@ export function matrixTiles(tuning: Tuning): MatrixTile[] {
   const subgroup = pinnedSubgroup ?? subgroups.largest;
   const smallest = pinnedSubgroup ?? subgroups.smallest;
   const isPinned = pinnedSubgroup !== null;
+  const factor = multipliesHalves(tuning) ? "f16" : "f32";
   const isPair = bits === "mma-pair";
   const tk = slabTerms(tuning);
   const tiles = sizes.map(([rows, columns]): MatrixTile => {
@@ -54,7 +65,7 @@ export function matrixTiles(tuning: Tuning): MatrixTile[] {
     const sx = 4 / sy;
     const rm = Math.max(1, rows / sy / m), rn = Math.max(1, columns / sx / n);
     const writes = Math.ceil(m * n / 4 / smallest);
-    return { m, n, k, sx, sy, rm, rn, tk, subgroup, isPinned, writes, isPair };
+    return { m, n, k, sx, sy, rm, rn, tk, subgroup, isPinned, writes, factor, isPair };
   });
   const fitting = tiles.filter((tile, i) =>
     !tiles.slice(0, i).some(({ rm, rn, sy }) =>
@@ -95,11 +106,11 @@ export function rankedMatrixTiles(
     .map(({ tile }) => tile);
 }
 
-/** Bytes of workgroup memory, with B of either layout. */
-function bytesOf({ m, n, sx, sy, rm, rn, tk, isPair }: MatrixTile): number {
+/** Bytes of workgroup memory. */
+function bytesOf(tile: MatrixTile): number {
+  const { m, n, sx, sy, rm, rn, factor, isPair } = tile;
   const rows = sy * rm * m, columns = sx * rn * n;
-  const factors = rows * (tk + padding) +
-    Math.max(columns * (tk + padding), tk * (columns + padding));
-  const scanned = 2 * rows;
-  return 2 * factors * (isPair ? 2 : 1) + 4 * (sx * sy * m * n + scanned);
+  const factors = bytesOfFactor[factor] * (rows + columns) * strideOf(tile) * (isPair ? 2 : 1);
+  const scanned = factor === "f16" ? 2 * rows : 0;
+  return factors + 4 * (sx * sy * m * n + scanned);
 }

@@ -1,6 +1,6 @@
 import type { Gpu } from "../../gpu/gpu.ts";
 import type { Tensor } from "../../gpu/tensor.ts";
-import type { Tuning } from "../../gpu/tuning.ts";
+import { multipliesHalves, type Tuning } from "../../gpu/tuning.ts";
 import { expectShape } from "../parts/expect_shape.ts";
 import halfRowsText from "./half_rows.wgsl" with { type: "text" };
 import type { GemmProduct } from "./gemm_product.ts";
@@ -118,7 +118,7 @@ export function expectHalfRows(
  */
 export function halfRowsOf(gpu: Gpu, a: Tensor): HalfRows | null {
   const [rows, depth] = a.shape;
-  if (!gpu.tuning.matrix || isScanned(rows, depth)) return null;
+  if (!multipliesHalves(gpu.tuning) || isScanned(rows, depth)) return null;
   return halfRows(gpu, a, { rows, first: 0, columns: depth });
 }
 
@@ -129,7 +129,7 @@ export function halfRowsOf(gpu: Gpu, a: Tensor): HalfRows | null {
  */
 export function roomForHalfRows(gpu: Gpu, [rows, depth]: readonly number[]): HalfRows | null {
   const { tuning } = gpu;
-  if (!tuning.matrix || isScanned(rows, depth)) return null;
+  if (!multipliesHalves(tuning) || isScanned(rows, depth)) return null;
   return bytesOfHalves(tuning, rows, depth) <= mostBytes ? emptyHalfRows(gpu, rows, depth) : null;
 }
 
@@ -144,7 +144,7 @@ export function launchesForHalves(
   tuning: Tuning,
   { layout, rows, depth, options }: Pick<GemmProduct, "layout" | "rows" | "depth" | "options">,
 ): number {
-  if (!tuning.matrix || layout === "tn" || options.halfRows) return 1;
+  if (!multipliesHalves(tuning) || layout === "tn" || options.halfRows) return 1;
   return Math.ceil(bytesOfHalves(tuning, rows, depth) / mostBytes);
 }
 

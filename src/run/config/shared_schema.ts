@@ -11,8 +11,10 @@ export const gpuSchema = oneOf(["auto", "native", "dawn"]).default("auto").descr
   "Which engine runs the kernels; auto takes the native one, and Dawn where the precision takes matrix units.",
 );
 
-export const precisionSchema = oneOf(["auto", "f32", "f16", "f16-pair"]).default("f32").describe(
-  "What products with weights, and with f16 the gradients of weights trained whole, take of their factors: all of f32; f16, on matrix units; or 21 bits as two f16, on matrix units too, at three times the work. auto takes f16 on a GPU whose products in it were checked at the start and found right, else f32; the run's folder says which, and resuming keeps it. Sums are in f32. Matrix units take the Dawn engine.",
+export const precisionSchema = oneOf(["auto", "f32", "f16", "f16-pair", "f32-matrix"]).default(
+  "f32",
+).describe(
+  "What products with weights, and with f16 the gradients of weights trained whole, take of their factors: all of f32; f16, on matrix units; 21 bits as two f16, on matrix units too, at three times the work; or with f32-matrix all of f32 on matrix units that take it, as Apple's do and no others. auto takes f16 on a GPU whose products in it were checked at the start and found right, f32-matrix where there is no f16 and a product is faster so than in f32, else f32; the run's folder says which, and resuming keeps it. Sums are in f32. Matrix units take the Dawn engine.",
 );
 
 export const tuningSchema = oneOf(["measured", "default"]).default("measured").describe(

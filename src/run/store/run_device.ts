@@ -13,7 +13,7 @@ export const runDeviceSchema = z.object({
   adapter: z.string(),
   engine: z.enum(["native", "dawn"]),
   /** See `BitClass`. */
-  bits: z.enum(["chain", "mma", "mma-pair"]),
+  bits: z.enum(["chain", "mma", "mma-pair", "mma-f32"]),
   /** Type that keys and values are rounded to. */
   cache: z.enum(cacheDtypes).default("f32"),
   /** Types of the matrices that are not trained; absent where all are, or where it was not kept. */

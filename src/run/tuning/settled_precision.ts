@@ -1,7 +1,12 @@
 import { Gpu } from "../../gpu/gpu.ts";
 import type { EngineChoice, GpuOptions } from "../../gpu/gpu_options.ts";
-import { matrixOfHalves, type Precision } from "../../gpu/tuning.ts";
+import { largestMatrix, type Precision } from "../../gpu/tuning.ts";
 import { faultOnMatrixUnits } from "../../kernels/choice/matrix_units_check.ts";
+import {
+  productOfUpdate,
+  type ProductSize,
+  timesOfProduct,
+} from "../../kernels/choice/product_times.ts";
 
 /** Values of `precision`: `auto` is settled by the GPU, before anything is computed or written down. */
 export type PrecisionChoice = "auto" | Precision;
@@ -78,28 +83,66 @@ async function precisionFor(choice: EngineChoice, index?: number): Promise<Settl
     const why = error instanceof Error ? error.message : `${error}`;
     return chains(`as the Dawn engine, which shows matrix units, opens no GPU: ${why}`);
   }
-  const { info } = plain;
-  plain.close();
-  if (info.software) return chains("as a software driver multiplies matrices slowly");
-  if (matrixOfHalves(info) === null) {
-    return chains(`as ${info.name} shows no matrix units that take f16 and sum in f32`);
-  }
-  const gpu = await Gpu.open("dawn", { index, precision: "f16" });
   try {
-    return await precisionOnMatrixUnits(gpu);
+    return await precisionOf(plain, index);
+  } finally {
+    plain.close();
+  }
+}
+
+/**
+ * What `auto` comes to on a GPU.
+ *
+ * @param plain opened by Dawn with `f32`
+ * @param index its number, where it was opened by it
+ */
+export async function precisionOf(plain: Gpu, index?: number): Promise<SettledPrecision> {
+  const { info } = plain;
+  if (info.software) return chains("as a software driver multiplies matrices slowly");
+  const precision = largestMatrix(info, "f16")
+    ? "f16"
+    : largestMatrix(info, "f32")
+    ? "f32-matrix"
+    : null;
+  if (precision === null) {
+    return chains(`as ${info.name} shows no matrix units that take f16 or f32 and sum in f32`);
+  }
+  const gpu = await Gpu.open("dawn", { index, precision });
+  try {
+    return await precisionOnMatrixUnits(gpu, plain);
   } finally {
     gpu.close();
   }
 }
 
-/** What products on matrix units come to. @param gpu opened with `f16` */
-export async function precisionOnMatrixUnits(gpu: Gpu): Promise<SettledPrecision> {
+/** Matrices of f32 are taken where a product needs less than this share of its time in chains: more may be noise. */
+const clearlyFaster = 0.95;
+
+/**
+ * What products on matrix units come to.
+ *
+ * @param gpu opened with `f16` or `f32-matrix`
+ * @param plain the same, opened with `f32`
+ * @param size of the product by which matrices of f32 are compared with chains
+ */
+export async function precisionOnMatrixUnits(
+  gpu: Gpu,
+  plain: Gpu,
+  size: ProductSize = productOfUpdate,
+): Promise<SettledPrecision> {
+  const { info: { name }, precision = "f32" } = gpu;
   const fault = await faultOnMatrixUnits(gpu);
-  if (fault !== null) {
-    return chains(`as ${gpu.info.name}'s matrix units cannot be trusted: ${fault}`);
-  }
+  if (fault !== null) return chains(`as ${name}'s matrix units cannot be trusted: ${fault}`);
   const { M, N, K } = gpu.tuning.matrix ?? missing();
-  return { precision: "f16", because: `on matrix units of ${M}x${N}x${K}, which were checked` };
+  const units = `matrix units of ${M}x${N}x${K}, which were checked`;
+  if (precision === "f16") return { precision, because: `on ${units}` };
+  // They run at the rate of the units that chains run on, so that nothing says beforehand which is faster.
+  const [onUnits, inChains] = await timesOfProduct([gpu, plain], size);
+  const share = onUnits / inChains;
+  const beside = `a product took ${share.toFixed(2)} of its time in chains`;
+  return share <= clearlyFaster
+    ? { precision, because: `on ${units}: ${beside}` }
+    : chains(`as on ${units}, ${beside}`);
 }
 
 function chains(because: string): SettledPrecision {

@@ -23,7 +23,7 @@ const ownerSchema = z.strictObject({
   engine: z.enum(["native", "dawn"]),
   subgroups: z.string(),
   /** See `BitClass`. */
-  bits: z.enum(["chain", "mma", "mma-pair"]),
+  bits: z.enum(["chain", "mma", "mma-pair", "mma-f32"]),
   /** A hash of the kernels' texts. */
   kernels: z.string(),
 });

@@ -8,6 +8,7 @@ import {
 } from "../../../src/run/tuning/settled_precision.ts";
 import { runCaptured } from "../../cli/run_captured.ts";
 import { gpuOf, testedEngines } from "../../kernels/harness.ts";
+import { areStandIns } from "../../kernels/f32_matrices.ts";
 import { onMatrixUnits } from "../../kernels/on_matrix_units.ts";
 import { withTinyProject } from "../tiny_project.ts";
 
@@ -28,10 +29,29 @@ Deno.test("precision auto: f32 on an engine that shows no matrix units", async (
 });
 
 onMatrixUnits("precision auto: f16 where products in it were checked", ["f16"], async (gpu) => {
-  const { precision, because } = await precisionOnMatrixUnits(gpu);
+  const { precision, because } = await precisionOnMatrixUnits(gpu, await gpuOf("dawn"));
   assert.equal(precision, "f16");
   assert.match(because, /^on matrix units of \d+x\d+x\d+, which were checked$/);
 });
+
+onMatrixUnits(
+  "precision auto: f32 where matrices of f32 are right and slower than chains",
+  ["f32-matrix"],
+  async (gpu) => {
+    const { precision, because } = await precisionOnMatrixUnits(gpu, await gpuOf("dawn"), {
+      rows: 64,
+      columns: 64,
+      depth: 64,
+    });
+    assert.equal(precision, "f32");
+    assert.match(
+      because,
+      areStandIns(gpu)
+        ? /^as .*'s matrix units cannot be trusted: a matrix product .* is right/
+        : /^as on matrix units of 8x8x8, which were checked, a product took [\d.]+ of its time/,
+    );
+  },
+);
 
 Deno.test({
   name: "precision auto: a run's folder has what it came to",

@@ -1,6 +1,6 @@
 // The lane's own vectors of the slab that begins with term $AT, on their way to workgroup memory.
 //#for n 0 VA
-//#if SCANNED
+//#if !HALVES
 valueA$n = load_a(sourceA$n + min($AT / 4u + vectorA$n, lastOfA));
 //#else
 valueA$n = a[sourceA$n + $AT / 8u];
