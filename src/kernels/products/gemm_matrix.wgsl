@@ -38,14 +38,7 @@ fn scaleOf(row: u32, first: u32) -> f32 {
 }
 //#endif
 
-alias Element = $ELEMENT;
-alias Left = subgroup_matrix_left<Element, $MK, $MM>;
-alias Right = subgroup_matrix_right<Element, $MN, $MK>;
-alias Sums = subgroup_matrix_result<f32, $MN, $MM>;
-
-const strideTile = $(STRIDE)u;
-var<workgroup> tileA: array<Element, $(SY*RM*MM*STRIDE)>;
-var<workgroup> tileB: array<Element, $(SX*RN*MN*STRIDE)>;
+//#include gemm_matrix_memory
 //#if PAIR
 var<workgroup> tileALow: array<Element, $(SY*RM*MM*STRIDE)>;
 var<workgroup> tileBLow: array<Element, $(SX*RN*MN*STRIDE)>;
@@ -58,11 +51,7 @@ fn weight(value: vec4<f32>) -> vec4<f32> {
   let scaled = value * weightScale;
   return select(scaled, scaled * 3.0e38, abs(scaled) >= vec4<f32>(65520.0));
 }
-//#endif
 
-var<workgroup> results: array<f32, $(SX*SY*MM*MN)>;
-
-//#if !FULL
 //#include f16_parts
 //#endif
 
@@ -312,8 +301,4 @@ fn main(
   //#endfor
   //#endfor
   //#endfor
-}
-
-fn resultAt(at: u32) -> vec4<f32> {
-  return vec4<f32>(results[at], results[at + 1u], results[at + 2u], results[at + 3u]);
 }

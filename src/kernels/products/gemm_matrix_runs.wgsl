@@ -33,15 +33,7 @@ struct Params {
 @group(0) @binding(5) var<storage, read> largestA: array<u32>;
 @group(0) @binding(6) var<storage, read> largestB: array<u32>;
 
-alias Element = $ELEMENT;
-alias Left = subgroup_matrix_left<Element, $MK, $MM>;
-alias Right = subgroup_matrix_right<Element, $MN, $MK>;
-alias Sums = subgroup_matrix_result<f32, $MN, $MM>;
-
-const strideTile = $(STRIDE)u;
-var<workgroup> tileA: array<Element, $(SY*RM*MM*STRIDE)>;
-var<workgroup> tileB: array<Element, $(SX*RN*MN*STRIDE)>;
-var<workgroup> results: array<f32, $(SX*SY*MM*MN)>;
+//#include gemm_matrix_memory
 
 // The exponent of the scale of a run, from -30 to 52 for A and from -16 to 24 for B: products of two of f16's smallest
 // numbers stay normal, and the ratio of two runs' scales is a number. 128, of a scale that is infinite, for a run with
@@ -71,10 +63,6 @@ fn exponentOfProducts(a: i32, b: i32) -> i32 {
 
 fn isEmpty(run: u32) -> bool {
   return largestA[run] == 0u || largestB[run] == 0u;
-}
-
-fn resultAt(at: u32) -> vec4<f32> {
-  return vec4<f32>(results[at], results[at + 1u], results[at + 2u], results[at + 3u]);
 }
 
 //#if PINNED

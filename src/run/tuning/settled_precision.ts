@@ -136,12 +136,21 @@ export async function precisionOnMatrixUnits(
   const { M, N, K } = gpu.tuning.matrix ?? missing();
   const units = `matrix units of ${M}x${N}x${K}, which were checked`;
   if (precision === "f16") return { precision, because: `on ${units}` };
-  // They run at the rate of the units that chains run on, so that nothing says beforehand which is faster.
   const [onUnits, inChains] = await timesOfProduct([gpu, plain], size);
-  const share = onUnits / inChains;
+  return matricesOrChains(onUnits / inChains, units);
+}
+
+/**
+ * What matrices of f32 come to, which run at the rate of the units that chains run on: nothing says beforehand which are
+ * faster.
+ *
+ * @param share of its time in chains that a product takes on the matrix units
+ * @param units in words
+ */
+export function matricesOrChains(share: number, units: string): SettledPrecision {
   const beside = `a product took ${share.toFixed(2)} of its time in chains`;
   return share <= clearlyFaster
-    ? { precision, because: `on ${units}: ${beside}` }
+    ? { precision: "f32-matrix", because: `on ${units}: ${beside}` }
     : chains(`as on ${units}, ${beside}`);
 }
 

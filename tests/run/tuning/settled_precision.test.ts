@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { COMMANDS } from "../../../src/cli/commands.ts";
 import {
+  matricesOrChains,
   type PrecisionKeys,
   precisionOnMatrixUnits,
   settlePrecision,
@@ -32,6 +33,14 @@ onMatrixUnits("precision auto: f16 where products in it were checked", ["f16"], 
   const { precision, because } = await precisionOnMatrixUnits(gpu, await gpuOf("dawn"));
   assert.equal(precision, "f16");
   assert.match(because, /^on matrix units of \d+x\d+x\d+, which were checked$/);
+});
+
+Deno.test("precision auto: matrices of f32 where a product needs clearly less of its time in chains", () => {
+  assert.deepEqual(matricesOrChains(0.9, "units"), {
+    precision: "f32-matrix",
+    because: "on units: a product took 0.90 of its time in chains",
+  });
+  assert.equal(matricesOrChains(0.97, "units").precision, "f32");
 });
 
 onMatrixUnits(

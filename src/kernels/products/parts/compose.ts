@@ -5,6 +5,7 @@ import gemm_finish_vector from "./gemm_finish_vector.wgsl" with { type: "text" }
 import gemm_further from "./gemm_further.wgsl" with { type: "text" };
 import gemm_matrix_copy from "./gemm_matrix_copy.wgsl" with { type: "text" };
 import gemm_matrix_load from "./gemm_matrix_load.wgsl" with { type: "text" };
+import gemm_matrix_memory from "./gemm_matrix_memory.wgsl" with { type: "text" };
 import gemm_matrix_put from "./gemm_matrix_put.wgsl" with { type: "text" };
 import gemm_matrix_put_across from "./gemm_matrix_put_across.wgsl" with { type: "text" };
 import gemm_matrix_runs_load from "./gemm_matrix_runs_load.wgsl" with { type: "text" };
@@ -19,6 +20,7 @@ const own: Parts = {
   gemm_further,
   gemm_matrix_copy,
   gemm_matrix_load,
+  gemm_matrix_memory,
   gemm_matrix_put,
   gemm_matrix_put_across,
   gemm_matrix_runs_load,
