@@ -94,13 +94,16 @@ async function spirvOf(gpu: Gpu, folder: string, source: KernelSource) {
   return withMatrixSize(await capturedSpirv(gpu, folder, withSmallMatrices(source)), 16);
 }
 
-/** The variants of all models, each with those that launch it. */
+/** The variants of all models, each with those that launch it; with matrix units those that f32 does not launch. */
 async function kernelsOfModels({ gpu: engine, filter, precision }: ReportOptions) {
   const found = new Map<string, { source: KernelSource; models: string[] }>();
+  const keyOf = ({ code, defines }: KernelSource) => JSON.stringify([code, defines]);
   for (const model of judgedModels) {
+    const inF32 = precision === "f32" ? [] : await modelKernels(model, engine, "f32");
+    const others = new Set(inF32.map(keyOf));
     for (const source of await modelKernels(model, engine, precision)) {
-      if (precision !== "f32" && !multipliesMatrices(source)) continue;
-      const key = JSON.stringify([source.code, source.defines]);
+      const key = keyOf(source);
+      if (others.has(key)) continue;
       const variant = found.get(key) ?? { source, models: [] };
       variant.models.push(model);
       found.set(key, variant);

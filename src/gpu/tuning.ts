@@ -11,8 +11,8 @@ export type LaneKind = "cpu" | "gpu";
  * How sums of products are rounded. Within a class a number has the same bits in prefill, decoding and training,
  * whatever tiles its kernels take, and a run keeps to one class. `chain`: each sum is one ascending chain of fused
  * multiply-adds. `mma`: blocks of the sum in ascending order, each by a matrix instruction of the device, factors in
- * f16; gradients of adapters stay chains. `mma-pair`: the same with two f16 for each factor; `mma-f32`: the same with
- * f32 for each; gradients of all weights stay chains in both.
+ * f16; gradients of adapters are chains over blocks of tokens. `mma-pair`: the same with two f16 for each factor;
+ * `mma-f32`: the same with f32 for each; all gradients of weights stay chains in both.
  */
 export type BitClass = "chain" | "mma" | "mma-pair" | "mma-f32";
 

@@ -26,7 +26,7 @@ export function register(program: Command): void {
     .addOption(
       new Option(
         "--precision <name>",
-        "f16 or f16-pair: instead, the kernels that multiply on matrix units (--gpu dawn)",
+        "f16 or f16-pair: instead, the kernels that these have and f32 has not (--gpu dawn)",
       ).choices(["f32", "f16", "f16-pair"]).default("f32"),
     )
     .option("--filter <text>", "only variants whose name contains this", "")

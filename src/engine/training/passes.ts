@@ -113,9 +113,7 @@ export function* gradientPass(
   model.expectLive();
   const { gpu } = model;
   const { batch, rows, targets, runStarts } = input;
-  // Gradients of adapters are chains everywhere.
-  const runsFrom = (starts: readonly number[], count: number) =>
-    model.adapter ? null : tokenRuns(gpu, starts, count);
+  const runsFrom = (starts: readonly number[], count: number) => tokenRuns(gpu, starts, count);
   const activations = forwardForTraining(model, batch, gradientCheckpointing);
   const { gathered, head } = predict(model, activations.hidden, input, inverseTemperature, {
     forGradient: true,

@@ -18,7 +18,12 @@ export interface TokenRuns {
   readonly slabs: Tensor;
   /** u32 [T] */
   readonly runOfRow: Tensor;
+  /** u32 [blocks, 2] of block_products.wgsl: a run's tokens, `tokensOfBlock` at a time from its first on. */
+  readonly blocks: Tensor;
 }
+
+/** So few that a pass has blocks for every core, and so many that adding them is little beside making them. */
+const tokensOfBlock = 256;
 
 /**
  * Runs that fill a batch.
@@ -35,7 +40,7 @@ export function tokenRuns(gpu: Gpu, starts: readonly number[], rows: number): To
   }
   const begin = starts.filter((start, run) => start < (starts[run + 1] ?? rows));
   const runOfRow = new Uint32Array(rows);
-  const slabs: number[] = [];
+  const slabs: number[] = [], blocks: number[] = [];
   const most = slabTerms(gpu.tuning);
   begin.forEach((start, run) => {
     const end = begin[run + 1] ?? rows;
@@ -43,11 +48,15 @@ export function tokenRuns(gpu: Gpu, starts: readonly number[], rows: number): To
     for (let row = start; row < end; row += most) {
       slabs.push(row, Math.min(most, end - row), run, 0);
     }
+    for (let row = start; row < end; row += tokensOfBlock) {
+      blocks.push(row, Math.min(tokensOfBlock, end - row));
+    }
   });
   return {
     count: begin.length,
     slabs: gpu.from(Uint32Array.from(slabs), [slabs.length / 4, 4], "u32", "slabs of runs"),
     runOfRow: gpu.from(runOfRow, [rows], "u32", "runs of rows"),
+    blocks: gpu.from(Uint32Array.from(blocks), [blocks.length / 2, 2], "u32", "blocks of runs"),
   };
 }
 

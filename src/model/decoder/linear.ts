@@ -6,6 +6,7 @@ import { biasBackward } from "../../kernels/layers/rmsnorm.ts";
 import { scaled } from "../../kernels/layers/scale.ts";
 import { swigluForward } from "../../kernels/layers/swiglu.ts";
 import type { TokenRuns } from "../../kernels/products/token_runs.ts";
+import { addTokenSums } from "../../kernels/products/block_sums.ts";
 import { weightGradient } from "../../kernels/products/weight_gradient.ts";
 import type { Activation } from "../../kernels/parts/activation.ts";
 import type { LoraGroup } from "./lora.ts";
@@ -181,7 +182,7 @@ export function gatedForward(
  *
  * @param dOutput [T, O]
  * @param x [T, I]
- * @param runs of the tokens, where the device sums over them on matrix units
+ * @param runs of the tokens, where the device sums over them on matrix units, or an adapter's by their blocks
  */
 export function linearBackward(
   gpu: Gpu,
@@ -196,37 +197,33 @@ export function linearBackward(
   if (weight.gradient) weightGradient(gpu, label, { dy, x, runs }, weight.gradient);
   const dx = gpu.tensor(x.shape, "f32", `${label} input gradient`);
   gemm(gpu, "nn", dy, weight.weight, dx, { label: `${label} input gradient` });
-  if (adapter) gpu.scope(() => adapterBackward(gpu, label, adapter, dy, x, dx));
+  if (adapter) gpu.scope(() => adapterBackward(gpu, label, adapter, { dy, x, runs }, dx));
   if (dy !== dOutput) gpu.release(dy);
   return dx;
 }
 
 function adapterBackward(
   gpu: Gpu,
-  label: string,
+  name: string,
   adapter: LoraGroup,
-  dy: Tensor,
-  x: Tensor,
+  { dy, x, runs }: { readonly dy: Tensor; readonly x: Tensor; readonly runs: TokenRuns | null },
   dx: Tensor,
 ): void {
   const { a, b, projections, rank, scale } = adapter;
   const accumulate = true;
   // Made again rather than kept: it costs what an adapter costs, a few per cent of the projection.
-  const inner = adapterInner(gpu, label, x, adapter, scale, null);
-  const dInner = gpu.tensor(inner.shape, "f32", `${label} adapter gradient`);
+  const inner = adapterInner(gpu, name, x, adapter, scale, null);
+  const dInner = gpu.tensor(inner.shape, "f32", `${name} adapter gradient`);
   projections.forEach(({ firstColumn, columns, firstRow }, n) => {
     const own = (tensor: Tensor) => tensor.view(firstRow * rank, [columns, rank]);
     if (b.gradient) {
-      gemm(gpu, "tn", dy, inner, own(b.gradient), {
-        label: `${label} adapter out gradient`,
-        accumulate,
-        firstColumnOfA: firstColumn,
-        firstColumnOfB: n * rank,
-        columns: rank,
-      });
+      const label = `${name} adapter out gradient`, gradient = own(b.gradient);
+      const places = { firstColumnOfA: firstColumn, firstColumnOfB: n * rank };
+      if (runs) addTokenSums(gpu, label, { a: dy, b: inner, ...places }, runs, gradient);
+      else gemm(gpu, "tn", dy, inner, gradient, { label, accumulate, columns: rank, ...places });
     }
     gemm(gpu, "nn", dy, own(b.weight), dInner, {
-      label: `${label} adapter inner gradient`,
+      label: `${name} adapter inner gradient`,
       depth: columns,
       firstColumnOfA: firstColumn,
       firstColumn: n * rank,
@@ -235,7 +232,9 @@ function adapterBackward(
     });
   });
   if (a.gradient) {
-    gemm(gpu, "tn", dInner, x, a.gradient, { label: `${label} adapter in gradient`, accumulate });
+    const label = `${name} adapter in gradient`;
+    if (runs) addTokenSums(gpu, label, { a: dInner, b: x }, runs, a.gradient);
+    else gemm(gpu, "tn", dInner, x, a.gradient, { label, accumulate });
   }
-  gemm(gpu, "nn", dInner, a.weight, dx, { label: `${label} adapter input gradient`, accumulate });
+  gemm(gpu, "nn", dInner, a.weight, dx, { label: `${name} adapter input gradient`, accumulate });
 }

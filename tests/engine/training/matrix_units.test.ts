@@ -41,6 +41,7 @@ const kinds: readonly [string, Kind, number][] = [
   ["weights in bfloat16", { storage: "bf16" }, 1],
   ["experts", expertsKind, 1],
   ["a DeltaNet", deltaKind, 1],
+  ["an adapter", { config: { tiedEmbeddings: true }, lora: true }, 1],
 ];
 
 for (const [name, kind, shards] of kinds) {
