@@ -13,7 +13,7 @@ const largestWord = 2 ** 32 - 1;
 /**
  * Refuses what cannot be sampled.
  *
- * @param pages of the cache
+ * @param pages of the longest text that the cache holds
  * @throws UserError naming what was found and what is possible
  */
 export function checkRequest(request: SampleRequest, config: ModelConfig, pages: number): void {

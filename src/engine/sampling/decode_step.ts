@@ -22,7 +22,7 @@ import type { Layer, Model } from "../../model/decoder/model.ts";
 import type { Held } from "./held_memory.ts";
 import type { KvCache, LayerCache } from "./kv_cache.ts";
 import { rowStatistics } from "./row_statistics.ts";
-import type { DecodeState, PlacedSlots } from "./slot_state.ts";
+import { type DecodeState, type PlacedSlots, placesOf } from "./slot_state.ts";
 
 /** Tensors that a window of decode steps fills with sampled tokens, W slots a step. */
 export interface DecodeWindow {
@@ -38,18 +38,20 @@ function mixCached(
   cache: LayerCache,
   layer: Layer,
   state: PlacedSlots,
+  reach: number,
 ): (qkv: Tensor) => { readonly output: Tensor } {
   const { gpu, config } = model;
   const { heads, headDim } = config;
   const [slots] = state.tokens.shape;
-  const { lengths, pageTable } = state;
+  const { lengths } = state;
+  const { pageTable, places, keyRowsAt } = placesOf(state, reach);
   if ("kept" in cache) return deltaCached(model, cache, layer, state);
   if ("inputs" in cache) {
     const { inputs } = cache;
     return (projected) => {
       const output = gpu.tensor([slots, inputs.shape[1]], "f32", "convolution");
-      const places = { inputs, pageTable, lengths };
-      convolutionDecode(gpu, projected, places, convolutionWeights(layer), output);
+      const where = { inputs, pageTable, lengths };
+      convolutionDecode(gpu, projected, where, convolutionWeights(layer), output);
       return { output };
     };
   }
@@ -60,9 +62,9 @@ function mixCached(
     ropeForward(
       gpu,
       qkv,
-      state.places,
+      places,
       { queries, keys: cacheKeys, values: cacheValues },
-      { ...ropeOptions(model, layer, positions), keyRowsAt: state.keyRowsAt },
+      { ...ropeOptions(model, layer, positions), keyRowsAt },
     );
     const output = gpu.tensor([slots, heads, headDim], "f32", "attention");
     attentionDecode(
@@ -111,7 +113,7 @@ export function layeredLogits(model: Model, cache: KvCache, state: PlacedSlots):
   const { gpu } = model;
   let x = embed(model, state.tokens);
   model.layers.forEach((layer, index) => {
-    const attend = mixCached(model, cache.layers[index], layer, state);
+    const attend = mixCached(model, cache.layers[index], layer, state, cache.reachOfLayer[index]);
     const output = gpu.scope(() => layerForward(model, layer, x, attend), (kept) => [kept]);
     gpu.release(x);
     x = output;

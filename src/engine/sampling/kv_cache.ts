@@ -3,13 +3,14 @@ import { pageTokens } from "../../kernels/attention/attention_shape.ts";
 import type { DeltaKept } from "../../kernels/delta/delta_inputs.ts";
 import { deltaWidths } from "../../kernels/delta/delta_shape.ts";
 import type { Model } from "../../model/decoder/model.ts";
+import { reachOfLayers } from "./reach.ts";
 
 /** Pages for the keys of so many tokens. */
 export function pagesFor(tokens: number): number {
   return Math.ceil(tokens / pageTokens);
 }
 
-/** The most pages of a cache: a layer's keys are bound as a whole, and so are a convolution's inputs. */
+/** The most pages of a reach's cache: a layer's keys are bound as a whole, and so are a convolution's inputs. */
 export function mostPages(
   { gpu: { device: { limits }, cacheDtype }, config, layers }: Model,
 ): number {
@@ -61,29 +62,31 @@ export function pagedTensors(layer: LayerCache): Tensor[] {
 }
 
 /**
- * What the layers keep of the tokens of many sequences; page p is rows p · pageTokens and following. A convolution's
+ * What the layers keep of the tokens of many sequences; page p of a layer's reach is rows p · pageTokens and following. A convolution's
  * inputs lie in pages too, though only a sequence's last ones are read again: so a beginning is shared, kept and gone on
  * from at any token, as with keys. So do those of a DeltaNet, whose state is made of them when a sequence is admitted.
  */
 export class KvCache {
   readonly layers: readonly LayerCache[];
+  /** Of each layer, which of `reachesOf` it has. */
+  readonly reachOfLayer: readonly number[];
   /** What all layers keep, of which theirs are views; null where each layer has tensors of its own. */
   readonly joined: JoinedCache | null;
   readonly #made: readonly Tensor[];
 
   /**
+   * @param pages of each of `reachesOf`
    * @param slots S, sequences decoded at once
    * @param isJoined the layers, which all attend, have parts of a tensor of keys and of one of values
    * @throws BufferTooLarge when what a layer keeps, or all of them joined, is more than the device binds
    */
   constructor(
     private readonly model: Model,
-    readonly pages: number,
+    readonly pages: readonly number[],
     slots: number,
     isJoined = false,
   ) {
     const { gpu, config: { kvHeads, headDim, hiddenSize } } = model;
-    const rows = pages * pageTokens;
     const made: Tensor[] = [];
     const tensor = (
       shape: readonly number[],
@@ -95,8 +98,9 @@ export class KvCache {
       return one;
     };
     try {
-      const shape = [rows, kvHeads, headDim];
-      const joinedShape = [model.layers.length, ...shape];
+      const reachOfLayer = this.reachOfLayer = reachOfLayers(model.config);
+      const joinedRows = pages[0] * pageTokens;
+      const joinedShape = [model.layers.length, joinedRows, kvHeads, headDim];
       const joined = this.joined = isJoined
         ? {
           keys: tensor(joinedShape, "cached keys"),
@@ -104,6 +108,8 @@ export class KvCache {
         }
         : null;
       this.layers = model.layers.map(({ convolution, delta }, index) => {
+        const rows = pages[reachOfLayer[index]] * pageTokens;
+        const shape = [rows, kvHeads, headDim];
         if (joined) {
           const first = index * rows * kvHeads * headDim;
           return { keys: joined.keys.view(first, shape), values: joined.values.view(first, shape) };

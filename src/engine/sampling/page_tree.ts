@@ -1,21 +1,44 @@
 import { pageTokens } from "../../kernels/attention/attention_shape.ts";
+import { PagePool } from "./page_pool.ts";
+import { firstPageSeen, type Reach } from "./reach.ts";
 
-/** A page of the cache that holds keys of some sequences' tokens; they follow the tokens of its parent. */
-export interface CachedPage {
+/** A page of the memory of a reach. */
+export interface PagePlace {
   readonly page: number;
-  readonly parent: CachedPage | null;
-  /** Tokens whose keys it holds, at most `pageTokens`. A page is written at its end alone. */
-  readonly tokens: readonly number[];
   /** Sequences that attend to it. */
   readonly users: number;
+}
+
+/** A page of text: some sequences' tokens, which follow those of its parent. */
+export interface CachedPage {
+  readonly parent: CachedPage | null;
+  /** At most `pageTokens`, those of which something is written. A page is written at its end alone. */
+  readonly tokens: readonly number[];
+  /** Sequences whose text it is part of. */
+  readonly users: number;
+  /** By reach where that which its layers keep of the tokens lies; null where it does not lie anywhere any more, or yet. */
+  readonly places: readonly (PagePlace | null)[];
+}
+
+class Place implements PagePlace {
+  users = 1;
+
+  constructor(readonly node: Node, readonly reach: number, readonly page: number) {}
 }
 
 class Node implements CachedPage {
   readonly tokens: number[] = [];
   users = 1;
   readonly children = new Children();
+  readonly places: (Place | null)[];
 
-  constructor(readonly page: number, readonly parent: Node | null) {}
+  constructor(readonly parent: Node | null, reaches: number) {
+    this.places = new Array<Place | null>(reaches).fill(null);
+  }
+
+  get isThere(): boolean {
+    return this.places.every((place) => place !== null);
+  }
 }
 
 /** Pages that may follow a page, found by their first token. */
@@ -36,7 +59,11 @@ class Children {
     if (siblings?.size === 0) this.#byFirstToken.delete(first);
   }
 
-  /** The page that begins with the most of the tokens from `at` to `end`. */
+  get isEmpty(): boolean {
+    return this.#byFirstToken.size === 0;
+  }
+
+  /** The page that begins with the most of the tokens from `at` to `end`, of several one of which all reaches have memory. */
   closest(
     tokens: ArrayLike<number>,
     at: number,
@@ -47,7 +74,9 @@ class Children {
       const longest = Math.min(node.tokens.length, end - at);
       let length = 0;
       while (length < longest && node.tokens[length] === tokens[at + length]) length++;
-      if (length > (best?.length ?? 0)) best = { node, length };
+      const isBetter = !best || length > best.length ||
+        (length === best.length && node.isThere && !best.node.isThere);
+      if (isBetter) best = { node, length };
     }
     return best;
   }
@@ -55,85 +84,130 @@ class Children {
 
 /** The beginning of a sequence as far as the cache has it. */
 export interface CachedPrefix {
-  /** Whole pages, the first of the sequence first. */
+  /** Whole pages of its text, the first of the sequence first. */
   readonly pages: readonly CachedPage[];
-  /** A page that begins with the next `length` tokens, fewer than a page has. */
+  /** A page that begins with the next `length` tokens, fewer than a page has; null unless one can go on from there. */
   readonly partial: { readonly page: CachedPage; readonly length: number } | null;
+  /** Tokens from which a sequence can go on: the cache has all that those after them look at. */
+  readonly length: number;
 }
 
 /**
- * Which page holds the keys of which tokens: a tree in which the pages from the root to a node hold a text
- * from its beginning, compared token by token. Pages that no sequence uses stay until they are needed, and
- * then the longest unused goes first.
+ * Which pages hold what of which tokens: a tree in which the pages of text from the root to a node are a text from its
+ * beginning, compared token by token. Memory that no sequence uses stays as it is until it is needed, and then the longest
+ * unused goes first.
+ *
+ * Of a reach that looks back to the beginning a text has memory for all of its pages or is forgotten. Of one with a
+ * window it has memory where somebody has left it: one can go on from any token before which a window's pages are there.
  */
 export class PageTree {
   readonly #roots = new Children();
-  readonly #free: number[];
-  /**
-   * Pages without a user, the longest unused first. Whoever uses a page uses its parent and lets go of it
-   * later, so that the first has no children.
-   */
-  readonly #idle = new Set<Node>();
+  readonly #pools: readonly PagePool<Place>[];
 
-  constructor(readonly pages: number) {
-    this.#free = Array.from({ length: pages }, (_, page) => pages - 1 - page);
+  /** @param reaches of the layers, and how many pages each has */
+  constructor(reaches: readonly { readonly reach: Reach; readonly pages: number }[]) {
+    this.#pools = reaches.map(({ reach, pages }) => new PagePool<Place>(reach, pages));
   }
 
-  /** Pages that can be had: the free ones, and those that no sequence uses. */
-  get available(): number {
-    return this.#free.length + this.#idle.size;
+  /** Pages of a reach that can be had: the free ones, and those that no sequence uses. */
+  available(reach: number): number {
+    return this.#pools[reach].available;
   }
 
   /** The cached beginning of the first `count` tokens. */
   find(tokens: ArrayLike<number>, count: number): CachedPrefix {
     const pages: Node[] = [];
+    let partial: { page: Node; length: number } | null = null;
     let children = this.#roots;
     for (let at = 0; at < count; at += pageTokens) {
       const found = children.closest(tokens, at, count);
       if (found === null) break;
       const { node, length } = found;
-      if (length < pageTokens) return { pages, partial: { page: node, length } };
+      if (length < pageTokens) {
+        partial = { page: node, length };
+        break;
+      }
       pages.push(node);
       children = node.children;
     }
-    return { pages, partial: null };
+    const path = partial ? [...pages, partial.page] : pages;
+    let length = pages.length * pageTokens + (partial?.length ?? 0);
+    while (!this.#hasWindows(path, length)) {
+      length = (Math.ceil(length / pageTokens) - 1) * pageTokens;
+    }
+    return { pages, partial: length > pages.length * pageTokens ? partial : null, length };
   }
 
-  /** Counts one more user of a page. A sequence that holds a page holds its parents. */
-  hold(page: CachedPage): void {
-    const node = page as Node;
-    if (node.users++ === 0) this.#idle.delete(node);
+  /** Whether of the first `length` tokens of a text all is there that the next token looks at. */
+  #hasWindows(path: readonly Node[], length: number): boolean {
+    return this.#pools.every(({ reach }, r) => {
+      if (reach.window === null) return true;
+      const seen = path.slice(firstPageSeen(reach, length), Math.ceil(length / pageTokens));
+      return seen.every(({ places }) => places[r] !== null);
+    });
   }
 
-  /**
-   * Counts one user fewer of these pages, given from the first to the last. The tokens they hold can be found
-   * until the room is needed.
-   */
-  release(pages: readonly CachedPage[]): void {
+  /** Counts one more sequence whose text a page is part of. Who joins a page has joined its parents. */
+  join(page: CachedPage): void {
+    (page as Node).users++;
+  }
+
+  /** Counts one sequence fewer, which holds no memory of these pages any more, given from the first to the last. */
+  leave(pages: readonly CachedPage[]): void {
     for (const page of pages.toReversed()) {
       const node = page as Node;
-      if (node.users === 0) throw new Error(`page ${node.page} was released twice`);
-      if (--node.users > 0) continue;
-      if (node.tokens.length > 0) this.#idle.add(node);
-      else this.#free.push(node.page);
+      if (node.users === 0) throw new Error("a page was left twice");
+      node.users--;
+      this.#prune(node);
     }
   }
 
+  /** A page for the text after another, joined once, without memory. */
+  extend(parent: CachedPage | null): CachedPage {
+    return new Node(parent as Node | null, this.#pools.length);
+  }
+
+  /** Whether some sequence uses a page's memory. */
+  isHeld(page: CachedPage, reach: number): boolean {
+    return (page.places[reach]?.users ?? 0) > 0;
+  }
+
   /**
-   * An empty page after another, held once.
+   * Counts one more user of a page's memory. A sequence that holds a page's holds those of its parents that a reach looks
+   * at from there.
    *
+   * @returns whether the page had none and was given some, which the caller is to fill
    * @throws Error when none is available: callers ask first
    */
-  allocate(parent: CachedPage | null): CachedPage {
-    let page = this.#free.pop();
-    if (page === undefined) {
-      const [oldest] = this.#idle;
-      if (!oldest) throw new Error("the cache has no page left");
-      this.#idle.delete(oldest);
-      this.#siblings(oldest).remove(oldest);
-      page = oldest.page;
+  hold(page: CachedPage, reach: number): boolean {
+    const node = page as Node;
+    const place = node.places[reach];
+    const pool = this.#pools[reach];
+    if (!place) {
+      node.places[reach] = new Place(node, reach, pool.take((other) => this.#forget(other)));
+      return true;
     }
-    return new Node(page, parent as Node | null);
+    if (place.users++ === 0) pool.use(place);
+    return false;
+  }
+
+  /**
+   * Counts one user fewer. What is written there can be found until the room is needed. Of pages that look back to the
+   * beginning the last goes first, so that the longest unused has none after it.
+   *
+   * @param isPassed the sequence goes on and does not look at it any more: it is needed sooner than others
+   */
+  letGo(page: CachedPage, reach: number, isPassed = false): void {
+    const node = page as Node;
+    const place = node.places[reach];
+    if (!place || place.users === 0) throw new Error(`a page of reach ${reach} was released twice`);
+    if (--place.users > 0) return;
+    const pool = this.#pools[reach];
+    if (node.tokens.length > 0) pool.keep(place, isPassed);
+    else {
+      node.places[reach] = null;
+      pool.free(place);
+    }
   }
 
   /** Says which tokens' keys are written next on a page that one sequence alone writes. */
@@ -141,8 +215,32 @@ export class PageTree {
     const node = page as Node;
     const isNew = node.tokens.length === 0;
     for (let at = from; at < to; at++) node.tokens.push(tokens[at]);
-    if (node.tokens.length > pageTokens) throw new Error(`page ${node.page} is overfull`);
+    if (node.tokens.length > pageTokens) throw new Error("a page is overfull");
     if (isNew && to > from) this.#siblings(node).add(node);
+  }
+
+  /** What lay in a place is overwritten. */
+  #forget({ node, reach }: Place): void {
+    node.places[reach] = null;
+    if (this.#pools[reach].reach.window !== null) {
+      this.#prune(node);
+      return;
+    }
+    this.#siblings(node).remove(node);
+    node.places.forEach((place, r) => {
+      if (!place) return;
+      node.places[r] = null;
+      this.#pools[r].free(place);
+    });
+  }
+
+  /** Takes pages of text out of the tree, from one towards the root, that nobody uses and of which nothing is kept. */
+  #prune(last: Node): void {
+    const isNothing = ({ users, children, places }: Node) =>
+      users === 0 && children.isEmpty && places.every((place) => place === null);
+    for (let node: Node | null = last; node && isNothing(node); node = node.parent) {
+      this.#siblings(node).remove(node);
+    }
   }
 
   #siblings({ parent }: Node): Children {

@@ -1,5 +1,4 @@
 import type { Tensor } from "../../gpu/tensor.ts";
-import { noToken } from "../../kernels/sampling/decode_slots.ts";
 import { attentionPaged } from "../../kernels/attention/attention.ts";
 import { pagedSegments } from "../../kernels/attention/attention_segments.ts";
 import { cacheCopy } from "../../kernels/attention/cache_copy.ts";
@@ -21,50 +20,26 @@ import {
 import { deltaEnd, deltaOf } from "../../model/decoder/delta.ts";
 import type { Layer, Model } from "../../model/decoder/model.ts";
 import { type KvCache, type LayerCache, pagedTensors } from "./kv_cache.ts";
+import type { Prefill } from "./prefill_plan.ts";
 import { makeStates, type PassStates, passStates } from "./prefill_states.ts";
 import type { PromptReader, PromptRow } from "./prompt_log_probs.ts";
-import type { Sequence } from "./sequence.ts";
 
-/** A stretch of a sequence to compute before it is decoded. */
-export interface Prefill {
-  readonly sequence: Sequence;
-  /** Positions `first` to `end` - 1 are computed. */
-  readonly first: number;
-  readonly end: number;
-  /** Keys from this position on are written; those before it are in the cache. */
-  readonly written: number;
-  /** Rows of the cache that are copied to others, (from, to), once those from which they come are written. */
-  readonly copies: readonly (readonly [number, number])[];
+/** Where the tokens of a pass lie in the cache of a reach. T tokens. */
+interface PassPlaces {
+  /** u32 [2 T]: where each token stands in its sequence, then the row of the cache that it fills */
+  readonly places: Tensor;
+  readonly pageTable: Tensor;
 }
 
-/** Cuts the work into passes of at most so many tokens; a pass may need what those before it wrote. */
-export function cutPrefills(prefills: readonly Prefill[], maximum: number): Prefill[][] {
-  const passes: Prefill[][] = [[]];
-  let room = maximum;
-  for (let { first, copies, ...rest } of prefills) {
-    const { end } = rest;
-    do {
-      if (room === 0 && end > first) {
-        passes.push([]);
-        room = maximum;
-      }
-      const stop = Math.min(end, first + room);
-      passes[passes.length - 1].push({ ...rest, first, end: stop, copies });
-      room -= stop - first;
-      first = stop;
-      copies = [];
-    } while (first < end);
-  }
-  return passes;
-}
+/** What a layer must know of a pass. */
+type LayerPass = Omit<Pass, "places"> & PassPlaces;
 
 /** The tensors of a pass. T tokens. */
 interface Pass {
-  /** u32 [2 T]: where each token stands in its sequence, then the row of the cache that it fills */
-  readonly places: Tensor;
+  /** By reach. */
+  readonly places: readonly PassPlaces[];
   /** u32 [T, 4] */
   readonly segments: Tensor;
-  readonly pageTable: Tensor;
   /** Keys of the longest sequence of the pass. */
   readonly longest: number;
   /** Keys that all tokens together attend to. */
@@ -85,12 +60,10 @@ export function prefill(
 ): void {
   const { gpu } = model;
   const computed = pass.filter(({ first, end }) => end > first);
-  const pairs = Uint32Array.from(pass.flatMap(({ copies }) => copies.flat()));
   gpu.scope(() => {
-    const copies = pairs.length > 0
-      ? gpu.from(pairs, [pairs.length / 2, 2], "u32", "copied rows")
-      : null;
-    const copy = (layer: LayerCache) => {
+    const copiesOf = copiedRows(model, pass, cache.pages.length);
+    const copy = (layer: LayerCache, reach: number) => {
+      const copies = copiesOf[reach];
       if (!copies) return;
       if ("keys" in layer) {
         cacheCopy(gpu, { cacheKeys: layer.keys, cacheValues: layer.values }, copies);
@@ -103,7 +76,7 @@ export function prefill(
     const states = passStates(model, pass);
     if (computed.length === 0) {
       cache.layers.forEach((kept, index) => {
-        copy(kept);
+        copy(kept, cache.reachOfLayer[index]);
         makeStates(model, model.layers[index], kept, states, null);
       });
       return [];
@@ -111,15 +84,16 @@ export function prefill(
     const tokens = computed.flatMap(({ sequence, first, end }) =>
       sequence.tokens.slice(first, end)
     );
-    const tensors = passTensors(model, computed, tokens.length);
+    const tensors = passTensors(model, computed, tokens.length, cache.pages.length);
     const rows = promptRows(computed);
     let x = embed(model, gpu.from(Uint32Array.from(tokens), [tokens.length], "u32", "tokens"));
     model.layers.forEach((layer, index) => {
       const kept = cache.layers[index];
-      const mixer = mixerOf(model, kept, layer, tensors, states);
+      const reach = cache.reachOfLayer[index];
+      const mixer = mixerOf(model, kept, layer, { ...tensors, ...tensors.places[reach] }, states);
       const store = (qkv: Tensor) => {
         const mix = mixer(qkv);
-        copy(kept);
+        copy(kept, reach);
         return mix;
       };
       if (index === model.layers.length - 1 && rows.length === 0) {
@@ -154,25 +128,45 @@ function promptRows(computed: readonly Prefill[]): PromptRow[] {
   return rows;
 }
 
-function passTensors({ gpu }: Model, computed: readonly Prefill[], count: number): Pass {
-  const places = new Uint32Array(2 * count);
-  const [positions, keyRows] = [places.subarray(0, count), places.subarray(count)];
-  keyRows.fill(noToken);
-  const pages: number[] = [];
-  let row = 0;
-  const segments = computed.map(({ sequence, first, end, written }) => {
-    const firstPage = pages.length;
-    for (const { page } of sequence.pages) pages.push(page);
-    for (let position = first; position < end; position++, row++) {
-      positions[row] = position;
-      if (position >= written) keyRows[row] = sequence.rowOf(position);
-    }
-    return { tokens: end - first, position: first, firstPage };
+/** The rows that a pass copies in the cache of each reach, u32 [P, 2]; null where it copies none. */
+function copiedRows(
+  { gpu }: Model,
+  pass: readonly Prefill[],
+  reaches: number,
+): (Tensor | null)[] {
+  return Array.from({ length: reaches }, (_, r) => {
+    const pairs = Uint32Array.from(pass.flatMap(({ places }) => places[r].copies.flat()));
+    return pairs.length > 0 ? gpu.from(pairs, [pairs.length / 2, 2], "u32", "copied rows") : null;
+  });
+}
+
+function passTensors(
+  { gpu }: Model,
+  computed: readonly Prefill[],
+  count: number,
+  reaches: number,
+): Pass {
+  const positions = new Uint32Array(count);
+  let row = 0, firstPage = 0;
+  const segments = computed.map(({ first, end, places: [{ pages }] }) => {
+    for (let position = first; position < end; position++, row++) positions[row] = position;
+    const segment = { tokens: end - first, position: first, firstPage };
+    firstPage += pages.length;
+    return segment;
+  });
+  const places = Array.from({ length: reaches }, (_, r): PassPlaces => {
+    const words = new Uint32Array(2 * count);
+    words.set(positions);
+    words.set(computed.flatMap(({ places }) => places[r].rows), count);
+    const pages = Uint32Array.from(computed.flatMap(({ places }) => places[r].pages));
+    return {
+      places: gpu.from(words, [2 * count], "u32", "places"),
+      pageTable: gpu.from(pages, [pages.length], "u32", "page table"),
+    };
   });
   return {
-    places: gpu.from(places, [2 * count], "u32", "places"),
+    places,
     segments: gpu.from(pagedSegments(segments), [count, 4], "u32", "segments"),
-    pageTable: gpu.from(Uint32Array.from(pages), [pages.length], "u32", "page table"),
     longest: computed.reduce((most, { end }) => Math.max(most, end), 0),
     attendedRows: positions.reduce((sum, position) => sum + position + 1, 0),
   };
@@ -189,7 +183,7 @@ function mixerOf(
   model: Model,
   kept: LayerCache,
   layer: Layer,
-  pass: Pass,
+  pass: LayerPass,
   states: PassStates | null,
 ): PagedMixer {
   if ("kept" in kept) return deltaNet(model, kept, layer, pass, states);
@@ -202,7 +196,7 @@ function attention(
   model: Model,
   { keys, values }: { readonly keys: Tensor; readonly values: Tensor },
   layer: Layer,
-  { places, longest, segments, pageTable, attendedRows }: Pass,
+  { places, longest, segments, pageTable, attendedRows }: LayerPass,
 ): PagedMixer {
   const { gpu, config: { heads, headDim } } = model;
   return (qkv) => {
@@ -225,7 +219,7 @@ function convolution(
   { gpu }: Model,
   inputs: Tensor,
   layer: Layer,
-  { places, segments, pageTable }: Pass,
+  { places, segments, pageTable }: LayerPass,
 ): PagedMixer {
   return (projected) => {
     const [tokens] = projected.shape;
@@ -244,7 +238,7 @@ function deltaNet(
   model: Model,
   cache: Extract<LayerCache, { kept: unknown }>,
   layer: Layer,
-  { places }: Pass,
+  { places }: LayerPass,
   states: PassStates | null,
 ): PagedMixer {
   const { gpu } = model;

@@ -9,7 +9,7 @@ import { gatherRows } from "../../kernels/layers/gather_rows.ts";
 import { deltaOf, roomForHeads } from "../../model/decoder/delta.ts";
 import type { Layer, Model } from "../../model/decoder/model.ts";
 import type { LayerCache } from "./kv_cache.ts";
-import type { Prefill } from "./prefill.ts";
+import type { Prefill } from "./prefill_plan.ts";
 
 /** Rows that are walked at once, which bounds what is made of them. */
 const stretchRows = 8192;
@@ -43,7 +43,7 @@ export function passStates(model: Model, pass: readonly Prefill[]): PassStates |
   const pages: number[] = [];
   const firstPages = pass.map(({ sequence }) => {
     const first = pages.length;
-    for (const { page } of sequence.pages) pages.push(page);
+    pages.push(...sequence.pageNumbers(0));
     return first;
   });
   const stretches = cutStretches(pass, Math.min(stretchRows, tokensPerPass));

@@ -3,15 +3,23 @@ import type { Model } from "../../model/decoder/model.ts";
 import type { Tokenizer } from "../../model/tokenizer/tokenizer.ts";
 import { callAll } from "./call_all.ts";
 import { checkRequest } from "./check_request.ts";
+import { type CacheSize, type CacheUse, mostPagesOfText, pagesOfReaches } from "./cache_size.ts";
 import { type DecodedWindow, decodeWindow } from "./decode_window.ts";
-import { type CacheSize, type Held, openHeld, releaseHeld } from "./held_memory.ts";
+import { type Held, openHeld, releaseHeld } from "./held_memory.ts";
 import { mostPages, pagesFor } from "./kv_cache.ts";
-import type { CachedPage } from "./page_tree.ts";
 import { PromptReader } from "./prompt_log_probs.ts";
-import { cutPrefills, type Prefill, prefill } from "./prefill.ts";
+import { prefill } from "./prefill.ts";
+import { PrefillPlan } from "./prefill_plan.ts";
 import type { ResponseEnd, SampleRequest } from "./request.ts";
 import { Sequence } from "./sequence.ts";
-import { addPages, CopiedRows, fillPages, takePages } from "./sequence_pages.ts";
+import {
+  addPages,
+  fillPages,
+  holdPages,
+  leavePages,
+  takePages,
+  takePassed,
+} from "./sequence_pages.ts";
 
 /** How a sampler works; none of it shows in what is sampled. */
 export interface SamplerOptions {
@@ -20,9 +28,9 @@ export interface SamplerOptions {
   /** Tokens decoded between two looks at what has ended, at most. */
   readonly stepsBetweenReadbacks: number;
   /**
-   * Pages of the cache (of `pageTokens` tokens). By default as many as the slots need for the requests that
-   * wait when the cache is taken, or as the device binds: a longer request that comes later waits until all
-   * others have ended, and the cache is then taken anew, empty.
+   * Pages of text (of `pageTokens` tokens) that the cache holds; layers with a window have fewer, see `pagesOfReaches`. By
+   * default as many as the slots need for the requests that wait when the cache is taken, or as the device binds: a longer
+   * request that comes later waits until all others have ended, and the cache is then taken anew, empty.
    */
   readonly pages?: number;
   /** The model's, for requests with stop strings. */
@@ -66,9 +74,30 @@ export class Sampler {
     return this.#waiting.length + this.#active.length > 0;
   }
 
-  /** Pages of the cache that no sequence has; null while it is not taken. */
+  get #use(): CacheUse {
+    return { slots: this.slots, steps: this.options.stepsBetweenReadbacks };
+  }
+
+  /** Pages of the cache, of the layers that look back farthest, where the options say how many there are; else null. */
+  get pages(): number | null {
+    const { pages } = this.options;
+    return pages === undefined ? null : pagesOfReaches(this.model.config, pages, this.#use)[0];
+  }
+
+  /** Of `pages` those that no sequence has; null while the cache is not taken. */
   get availablePages(): number | null {
-    return this.#held?.tree.available ?? null;
+    return this.#held?.paged.tree.available(0) ?? null;
+  }
+
+  /** Tokens that a prompt with its response may have. */
+  get mostTokens(): number {
+    return Math.min(this.model.config.maxPositions, this.#mostPagesOfText * pageTokens);
+  }
+
+  get #mostPagesOfText(): number {
+    const { model, options: { pages = mostPages(model) } } = this;
+    const use = this.#use;
+    return mostPagesOfText(model.config, pagesOfReaches(model.config, pages, use), use.steps);
   }
 
   /**
@@ -81,7 +110,7 @@ export class Sampler {
    */
   add(request: SampleRequest): number {
     if (this.#closed) throw new Error("the sampler is closed");
-    checkRequest(request, this.model.config, this.options.pages ?? mostPages(this.model));
+    checkRequest(request, this.model.config, this.#mostPagesOfText);
     const id = this.#nextId++;
     this.#waiting.push(new Sequence(id, request, this.options.tokenizer ?? null));
     return id;
@@ -185,16 +214,20 @@ export class Sampler {
     const held = this.#held;
     const stale = held !== null && this.#isStale(held);
     const small = held !== null && this.#active.length === 0 &&
-      (demand.pages > held.cache.pages || demand.pagesPerSlot > held.pagesPerSlot);
+      (demand.pages.some((pages, r) => pages > held.cache.pages[r]) ||
+        demand.pagesPerSlot > held.pagesPerSlot);
     if (stale || small) this.#release();
-    return this.#held ??= openHeld(this.model, this.slots, this.#demand());
+    return this.#held ??= openHeld(this.model, this.#use, this.#demand());
   }
 
   /** Pages for all that is to come, as far as slots and options go. */
   #demand(): CacheSize {
-    const { pages } = this.options;
+    const { model: { config }, options: { pages } } = this;
     if (pages !== undefined) {
-      return { pages, pagesPerSlot: Math.min(pages, pagesFor(this.model.config.maxPositions)) };
+      return {
+        pages: pagesOfReaches(config, pages, this.#use),
+        pagesPerSlot: this.#mostPagesOfText,
+      };
     }
     const expected = this.#expected;
     const pagesPerSlot = this.#waiting.reduce(
@@ -202,17 +235,29 @@ export class Sampler {
       Math.max(1, expected.pages),
     );
     const responses = Math.max(this.#waiting.length, expected.responses);
-    const enough = Math.min(this.slots, responses) * pagesPerSlot;
-    return { pages: Math.min(enough, mostPages(this.model)), pagesPerSlot };
+    const slots = Math.min(this.slots, responses);
+    const most = mostPages(this.model);
+    const enough = pagesOfReaches(config, slots * pagesPerSlot, { ...this.#use, slots });
+    return { pages: enough.map((pages) => Math.min(pages, most)), pagesPerSlot };
   }
 
   /** Gives everything being decoded the pages for the next window, putting back whom there is none for. */
-  #grow({ tree }: Held): void {
+  #grow({ paged }: Held): void {
+    const { tree, reaches } = paged;
+    for (const sequence of this.#active) {
+      for (const { page, reach, isPassed } of takePassed(paged, sequence, sequence.position)) {
+        tree.letGo(page, reach, isPassed);
+      }
+    }
     for (let s = 0; s < this.#active.length; s++) {
       const sequence = this.#active[s];
-      const wanted = this.#pagesWanted(sequence) - sequence.pages.length;
-      while (s < this.#active.length && tree.available < wanted) this.#putBack(1);
-      if (s < this.#active.length) addPages(tree, sequence, wanted);
+      const count = this.#pagesWanted(sequence);
+      const isShort = () =>
+        sequence.held.some(({ end }, reach) => tree.available(reach) < count - end);
+      while (s < this.#active.length && isShort()) this.#putBack(1);
+      if (s === this.#active.length) break;
+      addPages(paged, sequence, count);
+      for (const reach of reaches.keys()) holdPages(paged, sequence, reach, count);
     }
   }
 
@@ -236,8 +281,7 @@ export class Sampler {
   }
 
   #letGo(sequence: Sequence): void {
-    this.#held?.tree.release(sequence.pages);
-    sequence.pages = [];
+    if (this.#held) leavePages(this.#held.paged, sequence);
     sequence.admission = 0;
   }
 
@@ -249,37 +293,29 @@ export class Sampler {
   }
 
   /** Starts waiting sequences in their order while there is room, and computes their tokens so far. */
-  async #admit({ cache, tree, pagesPerSlot }: Held): Promise<void> {
-    const prefills: Prefill[] = [];
-    const sources: CachedPage[] = [];
-    const copied = new CopiedRows();
+  async #admit({ cache, paged, pagesPerSlot }: Held): Promise<void> {
+    const plan = new PrefillPlan(paged, Math.min(prefillTokens, this.model.tokensPerPass));
+    const admitted: Sequence[] = [];
     while (this.#waiting.length > 0 && this.#active.length < this.slots) {
       const [sequence] = this.#waiting;
       if (sequence.mostPages > pagesPerSlot) break;
-      const found = takePages(tree, sequence, this.#pagesWanted(sequence));
-      if (found === null) break;
+      const count = this.#pagesWanted(sequence);
+      const found = takePages(paged, sequence, count);
+      if (found === null) {
+        if (!plan.holdsPassed) break;
+        plan.cut();
+        continue;
+      }
       this.#waiting.shift();
       const stateRow = this.#freeStateRow();
       this.#active.push(sequence);
-      const { pages, partial } = found;
-      const whole = pages.length * pageTokens;
-      const first = whole + (partial?.length ?? 0);
-      sequence.admit(++this.#admissions, first, stateRow);
-      if (partial) sources.push(partial.page);
-      prefills.push({
-        sequence,
-        first: sequence.wantsPrompt ? 0 : first,
-        written: first,
-        end: sequence.position,
-        copies: partial ? copied.copy(partial, sequence.rowOf(whole)) : [],
-      });
-      fillPages(tree, sequence, whole, sequence.position);
+      sequence.admit(++this.#admissions, found.length, stateRow);
+      plan.add(sequence, found, count);
+      admitted.push(sequence);
     }
-    const most = Math.min(prefillTokens, this.model.tokensPerPass);
     const prompts = new PromptReader(this.model);
-    for (const pass of cutPrefills(prefills, most)) prefill(this.model, cache, pass, prompts);
-    for (const page of sources) tree.release([page]);
-    await prompts.read(prefills.map(({ sequence }) => sequence));
+    for (const pass of plan.finish()) prefill(this.model, cache, pass, prompts);
+    await prompts.read(admitted);
   }
 
   /** The first state that no admitted sequence has. */
@@ -298,7 +334,7 @@ export class Sampler {
   }
 
   /** Hands out the tokens of a window. @returns what the listeners are to be told */
-  #take({ tree }: Held, window: DecodedWindow): (() => void)[] {
+  #take({ paged: { tree } }: Held, window: DecodedWindow): (() => void)[] {
     return window.sequences.flatMap((sequence, s): (() => void)[] => {
       // The sequence was aborted while the window was decoded.
       if (sequence.admission === 0) return [];

@@ -5,6 +5,7 @@ import { pagesFor } from "./kv_cache.ts";
 import { likeliestOf } from "./likeliest_tokens.ts";
 import { StopStrings } from "./stop_strings.ts";
 import type { CachedPage } from "./page_tree.ts";
+import { firstPageSeen, type Reach } from "./reach.ts";
 import type {
   PromptLogProbs,
   Response,
@@ -12,6 +13,12 @@ import type {
   SampledTokens,
   SampleRequest,
 } from "./request.ts";
+
+/** Pages `first` to `end` - 1 of a text. */
+export interface PageRange {
+  readonly first: number;
+  readonly end: number;
+}
 
 /** A response in the making. */
 export class Sequence {
@@ -23,8 +30,10 @@ export class Sequence {
   /** Log-probs of the prompt, once they were computed. */
   prompt: PromptLogProbs | null = null;
   readonly #stopStrings: StopStrings | null;
-  /** The pages of the cache that hold its keys, in the order of its tokens; empty while it waits. */
+  /** The pages of its text, in its order, with room for the tokens to come; empty while it waits. */
   pages: readonly CachedPage[] = [];
+  /** By reach of whose pages it holds the memory; none while it waits. */
+  held: readonly PageRange[] = [];
   /** Number of its admission among all, those of sequences put back included; 0 while it waits. */
   admission = 0;
   /** Which of the states that layers keep of sequences is its own; nobody else's while it is admitted. */
@@ -32,6 +41,8 @@ export class Sequence {
   /** How often it was admitted. */
   #admitted = 0;
   #cachedTokens = 0;
+  /** Tokens found in the cache when it was last admitted. */
+  #found = 0;
   readonly #stopTokens: ReadonlySet<number>;
   /** Tokens that its listener was told. */
   #told = 0;
@@ -73,16 +84,43 @@ export class Sequence {
     return this.position + Math.min(steps + 1, this.remaining);
   }
 
-  /** The row of the cache that holds the key of its token at a position. */
-  rowOf(position: number): number {
-    return this.pages[Math.floor(position / pageTokens)].page * pageTokens + position % pageTokens;
+  /**
+   * The row of a reach's cache that holds the key of its token at a position.
+   *
+   * @throws Error when the sequence does not hold it
+   */
+  rowOf(position: number, reach = 0): number {
+    const index = Math.floor(position / pageTokens);
+    const place = this.pages[index]?.places[reach];
+    const { first, end } = this.held[reach];
+    if (!place || index < first || index >= end) throw new Error(`no row of position ${position}`);
+    return place.page * pageTokens + position % pageTokens;
+  }
+
+  /** Which pages of a reach's cache hold its tokens, in the order of its text; any number for those that it does not hold. */
+  pageNumbers(reach: number): number[] {
+    const { first, end } = this.held[reach];
+    return this.pages.map(({ places }, index) =>
+      index >= first && index < end ? places[reach]?.page ?? 0 : 0
+    );
   }
 
   /** Begins decoding, with so many of its keys found in the cache. */
-  admit(admission: number, cachedTokens: number, stateRow: number): void {
+  admit(admission: number, found: number, stateRow: number): void {
     this.admission = admission;
     this.stateRow = stateRow;
-    if (this.#admitted++ === 0) this.#cachedTokens = cachedTokens;
+    this.#found = found;
+    if (this.#admitted++ === 0) this.#cachedTokens = found;
+  }
+
+  /**
+   * Whether another sequence may well begin with its text up to one that looks at a page: where its prompt ends, and where
+   * it found the beginning that it goes on from.
+   */
+  isBranch(page: number, reach: Reach): boolean {
+    return [this.request.prompt.length, this.#found].some((end) =>
+      page >= firstPageSeen(reach, end) && page < pagesFor(end)
+    );
   }
 
   /** Whether the model is still to be asked about the prompt. */

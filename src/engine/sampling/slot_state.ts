@@ -3,11 +3,13 @@ import type { Tensor } from "../../gpu/tensor.ts";
 import {
   type DecodeSlots,
   decodeState,
+  type KeyPlaces,
   slotsOf,
   stateWords,
   stopArray,
 } from "../../kernels/sampling/decode_slots.ts";
 import {
+  type PageTables,
   type SamplingNeeds,
   samplingNeeds,
   samplingSettings,
@@ -20,16 +22,36 @@ import type { Sequence } from "./sequence.ts";
 /** Few slots that are not rounded up to 16: products of so few rows are a matter of reading the weights. */
 const fewSlots = [1, 4];
 
+/** Views of a tensor begin at multiples of so many words. */
+const viewWords = 64;
+
 /** A round number of slots keeps the shapes few; the surplus ones are inactive. */
 export const roundSlots = (count: number): number =>
   fewSlots.find((few) => count <= few) ?? Math.ceil(count / 16) * 16;
 
 /** Where W slots stand, and where their keys and values lie. */
 export interface PlacedSlots extends DecodeSlots {
-  /** u32 [W, P] */
+  /** u32 [W, P], of the layers of the first reach */
   readonly pageTable: Tensor;
+  /** The same of all reaches, the first among them; null where there is no other. */
+  readonly pageTables: PageTables | null;
   /** u32 [W, 8]: a walk of one row for each slot that is in use; null where layers have no states */
   readonly walks: Tensor | null;
+}
+
+/** Where W slots stand in the cache of a reach. */
+export interface ReachPlaces extends KeyPlaces {
+  /** u32 [W, P] */
+  readonly pageTable: Tensor;
+}
+
+/** Where slots stand in the cache of one of the reaches. */
+export function placesOf(state: PlacedSlots, reach: number): ReachPlaces {
+  if (reach === 0) return state;
+  const { pageTables, pageTable: { shape }, furtherPlaces } = state;
+  if (!pageTables) throw new Error("slots without further page tables");
+  const pageTable = pageTables.words.view(reach * pageTables.stride, shape);
+  return { ...furtherPlaces[reach - 1], pageTable };
 }
 
 /** State of W slots that decoding reads and moves on. */
@@ -54,7 +76,9 @@ export class SlotState {
   readonly #likeliestCounts: Tensor;
   readonly #scales: Tensor;
   readonly #settings: Tensor;
+  /** u32 [slots, P]; of several reaches [reaches, tableStride] */
   readonly #pageTable: Tensor;
+  readonly #tableStride: number;
   readonly #walks: Tensor | null;
   #stops: Tensor | null = null;
   /** Admission of the sequence in each slot, as the GPU has them. */
@@ -64,19 +88,26 @@ export class SlotState {
   /**
    * @param slots a number of `roundSlots`
    * @param pagesPerSlot P, of the longest sequence
-   * @param model how many columns its vocabulary has, and whether its layers have states
+   * @param model how many columns its vocabulary has, how many reaches its layers, and whether these have states
    */
   constructor(
     private readonly gpu: Gpu,
     slots: number,
     private readonly pagesPerSlot: number,
-    private readonly model: { readonly columns: number; readonly hasStates: boolean },
+    private readonly model: {
+      readonly columns: number;
+      readonly reaches: number;
+      readonly hasStates: boolean;
+    },
   ) {
-    this.#state = decodeState(gpu, slots);
+    const { reaches } = model;
+    this.#state = decodeState(gpu, slots, reaches);
     this.#likeliestCounts = gpu.tensor([slots], "u32", "decode likeliest counts");
     this.#scales = gpu.tensor([slots, 2], "f32", "inverse temperatures");
     this.#settings = gpu.tensor([slots, settingsWords], "u32", "sampling settings");
-    this.#pageTable = gpu.tensor([slots, pagesPerSlot], "u32", "page table");
+    this.#tableStride = Math.ceil(slots * pagesPerSlot / viewWords) * viewWords;
+    const tables = reaches > 1 ? [reaches, this.#tableStride] : [slots, pagesPerSlot];
+    this.#pageTable = gpu.tensor(tables, "u32", "page table");
     this.#walks = model.hasStates ? gpu.tensor([slots, walkWords], "u32", "decode walks") : null;
   }
 
@@ -99,7 +130,10 @@ export class SlotState {
       likeliestCounts: of(this.#likeliestCounts),
       scales: of(this.#scales),
       settings: of(this.#settings),
-      pageTable: of(this.#pageTable),
+      pageTable: this.#tableOf(0, width),
+      pageTables: this.model.reaches > 1
+        ? { words: this.#pageTable, stride: this.#tableStride }
+        : null,
       stops: this.#stops,
       walks: this.#walks && of(this.#walks),
       needs: samplingNeeds(sequences.map(({ request }) => request), this.model.columns),
@@ -114,6 +148,7 @@ export class SlotState {
         positions: sequence.position,
         remaining: sequence.remaining,
         keyRows: sequence.rowOf(sequence.position),
+        furtherRows: sequence.held.slice(1).map((_, r) => sequence.rowOf(sequence.position, r + 1)),
         lengths: sequence.position + 1,
       })),
     );
@@ -141,14 +176,24 @@ export class SlotState {
   }
 
   #sendPages(sequences: readonly Sequence[], width: number): void {
-    const table = new Uint32Array(width * this.pagesPerSlot);
-    sequences.forEach(({ pages }, s) => {
-      pages.forEach(({ page }, p) => table[s * this.pagesPerSlot + p] = page);
-    });
+    const { reaches } = this.model;
+    const size = width * this.pagesPerSlot;
+    const tables = new Uint32Array(reaches * size);
+    for (let r = 0; r < reaches; r++) {
+      sequences.forEach((sequence, s) => {
+        tables.set(sequence.pageNumbers(r), r * size + s * this.pagesPerSlot);
+      });
+    }
     const sent = this.#sentPages;
-    if (table.length === sent.length && table.every((page, i) => page === sent[i])) return;
-    this.gpu.write(this.#pageTable.view(0, [width, this.pagesPerSlot]), table);
-    this.#sentPages = table;
+    if (tables.length === sent.length && tables.every((page, i) => page === sent[i])) return;
+    for (let r = 0; r < reaches; r++) {
+      this.gpu.write(this.#tableOf(r, width), tables.subarray(r * size, (r + 1) * size));
+    }
+    this.#sentPages = tables;
+  }
+
+  #tableOf(reach: number, width: number): Tensor {
+    return this.#pageTable.view(reach * this.#tableStride, [width, this.pagesPerSlot]);
   }
 
   /** Returns the GPU memory. */

@@ -105,8 +105,13 @@ fn main(
   //#endif
   //#endif
   {
-    // 1. Keys past the last read the last one, so that only written rows are read.
+    // 1. Keys past the last read the last one, so that only written rows are read. With WINDOW those before the block of the
+    // first read that block's first: pages before it may be others' by now.
+    //#if WINDOW
+    let held = clamp(first + lane, firstKey / $(BLOCK)u * $(BLOCK)u, length - 1u);
+    //#else
     let held = min(first + lane, length - 1u);
+    //#endif
     let page = pageTable[slot * params.maxPages + held / $(PAGE)u];
     let row = ((page * $(PAGE)u + held % $(PAGE)u) * params.kvHeads + kvHead) * chunks;
     workgroupBarrier();

@@ -27,22 +27,32 @@ export function slotFieldAt(field: SlotField): number {
   return fields.indexOf(field);
 }
 
-/** Where each of S sequences stands while decoding, all kept on the GPU. */
-export interface DecodeSlots extends Readonly<Record<SlotField, Tensor>> {
-  /** u32 [fields, ≥ S], of which the fields are views [S] */
-  readonly state: Tensor;
-  /** u32 [keyRowsAt + S]: `positions`, and from `keyRowsAt` on `keyRows` */
+/** Where the tokens of S slots stand, and which row of a cache each one's key and value fill. */
+export interface KeyPlaces {
+  /** u32 [keyRowsAt + S]: `positions`, and from `keyRowsAt` on the rows */
   readonly places: Tensor;
   readonly keyRowsAt: number;
+}
+
+/** Where each of S sequences stands while decoding, all kept on the GPU. */
+export interface DecodeSlots extends Readonly<Record<SlotField, Tensor>>, KeyPlaces {
+  /** u32 [fields + further reaches, ≥ S], of which the fields are views [S] */
+  readonly state: Tensor;
+  /** Rows in the caches of layers that look back less far than those of `keyRows`. */
+  readonly furtherPlaces: readonly KeyPlaces[];
 }
 
 /** Windows on a tensor begin at multiples of so many words. */
 const alignment = 64;
 
-/** Memory for so many slots, see `slotsOf`. */
-export function decodeState(gpu: Gpu, slots: number): Tensor {
+/**
+ * Memory for so many slots, see `slotsOf`.
+ *
+ * @param reaches caches in which each has a row of its own, at least 1
+ */
+export function decodeState(gpu: Gpu, slots: number, reaches = 1): Tensor {
   return gpu.tensor(
-    [fields.length, Math.ceil(slots / alignment) * alignment],
+    [fields.length + reaches - 1, Math.ceil(slots / alignment) * alignment],
     "u32",
     "decode state",
   );
@@ -50,25 +60,50 @@ export function decodeState(gpu: Gpu, slots: number): Tensor {
 
 /** The first `count` slots of what `decodeState` gave. */
 export function slotsOf(state: Tensor, count: number): DecodeSlots {
-  const [, stride] = state.shape;
+  const [rows, stride] = state.shape;
   const [tokens, positions, remaining, keyRows, lengths] = fields.map((field, index) =>
     state.view(index * stride, [count], `decode ${field}`)
   );
   const first = fields.indexOf("positions");
-  const keyRowsAt = (fields.indexOf("keyRows") - first) * stride;
-  const places = state.view(first * stride, [keyRowsAt + count], "decode places");
-  return { state, tokens, positions, remaining, keyRows, lengths, places, keyRowsAt };
+  const placesWith = (row: number): KeyPlaces => {
+    const keyRowsAt = (row - first) * stride;
+    const places = state.view(first * stride, [keyRowsAt + count], "decode places");
+    return { places, keyRowsAt };
+  };
+  const furtherPlaces = Array.from(
+    { length: rows - fields.length },
+    (_, further) => placesWith(fields.length + further),
+  );
+  const own = placesWith(fields.indexOf("keyRows"));
+  return { state, tokens, positions, remaining, keyRows, lengths, ...own, furtherPlaces };
 }
 
-/** Words of a state: the fields of each slot; slots beyond the given ones are inactive. */
+/** Where a slot stands. */
+export interface SlotWords extends Readonly<Record<SlotField, number>> {
+  /** Rows in the caches of `furtherPlaces`; none where there is one cache. */
+  readonly furtherRows?: readonly number[];
+}
+
+/**
+ * Words of a state: the fields of each slot; slots beyond the given ones are inactive.
+ *
+ * @throws Error when a slot has not a row for each of its caches
+ */
 export function stateWords(
-  { shape: [, stride], size }: Tensor,
-  slots: readonly Readonly<Record<SlotField, number>>[],
+  { shape: [rows, stride], size }: Tensor,
+  slots: readonly SlotWords[],
 ): Uint32Array<ArrayBuffer> {
   const words = new Uint32Array(size);
   fields.forEach((field, index) => {
     if (field === "keyRows") words.fill(noToken, index * stride, (index + 1) * stride);
     slots.forEach((slot, s) => words[index * stride + s] = slot[field]);
+  });
+  words.fill(noToken, fields.length * stride);
+  slots.forEach(({ furtherRows = [] }, s) => {
+    if (furtherRows.length !== rows - fields.length) {
+      throw new Error(`a slot with ${furtherRows.length} rows of ${rows - fields.length} caches`);
+    }
+    furtherRows.forEach((row, further) => words[(fields.length + further) * stride + s] = row);
   });
   return words;
 }

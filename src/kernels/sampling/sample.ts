@@ -46,6 +46,13 @@ export interface SlotSampling extends TokenSampling, SamplingStream {
 /** Bounds the workgroup memory of the hardware variant. */
 const maxBlocks = 512;
 
+/** Page tables one after the other. */
+export interface PageTables {
+  readonly words: Tensor;
+  /** Words from the beginning of one to that of the next. */
+  readonly stride: number;
+}
+
 /** Words of one slot's settings in sample.wgsl. */
 export const settingsWords = 9;
 
@@ -117,8 +124,8 @@ export function samplingNeeds(slots: readonly TokenSampling[], columns: number):
  *
  * @param inputs logits [S, stride], rows of V columns and padding, of the slots' tokens: a token drawn has the next
  *   position, and its random number that position; settings u32 [S, 9] of `samplingSettings`; scales [S, 2] of
- *   `rowScales`, for a temperature of 1 where it is 0; pageTable u32 [S, maxPages], the cache page of every `pageTokens` positions; stops u32 of
- *   `stopArray`, at least [2 S]
+ *   `rowScales`, for a temperature of 1 where it is 0; pageTable u32 [S, maxPages], the cache page of every `pageTokens` positions; pageTables the
+ *   same for every reach, the first that of `pageTable`, where slots have `furtherPlaces`; stops u32 of `stopArray`, at least [2 S]
  * @param slots are moved on
  * @param output window u32 [steps, S, 2], of which row `step` is written: each slot's token and the bits of its log-prob,
  *   `noToken` and 0 for slots that were inactive before
@@ -132,9 +139,10 @@ export function sampleTokens(
     readonly settings: Tensor;
     readonly scales: Tensor;
     readonly pageTable: Tensor;
+    readonly pageTables?: PageTables | null;
     readonly stops: Tensor;
   },
-  { state, tokens }: DecodeSlots,
+  { state, tokens, furtherPlaces }: DecodeSlots,
   { window, step }: { readonly window: Tensor; readonly step: ParameterValue },
   options: {
     readonly columns: number;
@@ -143,7 +151,7 @@ export function sampleTokens(
   },
 ): void {
   const { columns, needs, lanes = vocabularyLanes(gpu) } = options;
-  const { logits, settings, scales, pageTable, stops } = inputs;
+  const { logits, settings, scales, pageTable, pageTables = null, stops } = inputs;
   const [slots, stride] = logits.shape;
   const [, maxPages] = pageTable.shape;
   const operation = "sampleTokens";
@@ -157,6 +165,11 @@ export function sampleTokens(
   expectShape(operation, "window", window, [-1, slots, 2], "u32");
   if (stops.shape[0] < 2 * slots) {
     throw new Error(`${operation}: ${stops.shape[0]} stop words for ${slots} slots`);
+  }
+  const further = furtherPlaces.length;
+  const tables = further > 0 ? pageTables : null;
+  if (further > 0 && (!tables || tables.words.size < further * tables.stride + pageTable.size)) {
+    throw new Error(`${operation}: ${further + 1} caches, and not a page table for each`);
   }
   const first = parameterAt(step, 0);
   if (first < 0 || first >= window.shape[0]) {
@@ -174,7 +187,14 @@ export function sampleTokens(
       {
         label: "sample",
         code,
-        defines: { LANES: lanes, MAX_BLOCKS, FILTERED, TOP_K, PAGE: pageTokens },
+        defines: {
+          LANES: lanes,
+          MAX_BLOCKS,
+          FILTERED,
+          TOP_K,
+          PAGE: pageTokens,
+          REACHES: 1 + further,
+        },
       },
       {
         slots,
@@ -183,9 +203,13 @@ export function sampleTokens(
         stateStride: state.shape[1],
         maxPages,
         stepInWindow: step,
+        ...(tables ? { tableStride: tables.stride } : {}),
         ...(FILTERED ? { topP: topP ? 1 : 0 } : {}),
       },
-      { logits, blocks, settings, scales, pageTable, stops, state, window },
+      {
+        ...{ logits, blocks, settings, scales, stops, state, window },
+        pageTable: tables?.words ?? pageTable,
+      },
       gpu.grid(lanes === 1 ? Math.ceil(slots / 8) : slots),
     );
   });

@@ -11,6 +11,7 @@
 //              and each keeps what its own settings ask for
 //   LANES 128  a workgroup per slot
 // Both values of LANES give the same bits.
+//   REACHES    page tables of layers that look back differently far; a slot has a row of the cache in each
 
 //#include philox
 
@@ -21,6 +22,9 @@ struct Params {
   stateStride: u32,   // elements from one field of the state to the next
   maxPages: u32,      // entries of a slot's row in the page table
   stepInWindow: u32,
+  //#if REACHES > 1
+  tableStride: u32,   // words from one reach's page table to the next
+  //#endif
   //#if FILTERED
   topP: u32,          // whether any slot has one; read with LANES 1 only
   //#endif

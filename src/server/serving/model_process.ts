@@ -80,7 +80,8 @@ async function open(source: ServedSource): Promise<Served> {
   const loader = new PolicyLoader(model, basePath, makeSampler, memory);
   const policies = new PolicyTurns((folder) => loader.load(folder), adapterMark);
   const adapters = new TrainedAdapters(loaded, basePath, trainer, memory);
-  const pages = pagesFor(source.cacheTokens);
+  const { pages, mostTokens } = makeSampler(model);
+  if (pages === null) throw new Error("a served cache without a size");
   return {
     policies,
     adapters,
@@ -92,7 +93,7 @@ async function open(source: ServedSource): Promise<Served> {
       memoryBytes: gpu.pool.liveBytes,
     }),
     info: {
-      maximumTokens: longest(makeSampler(model)),
+      maximumTokens: mostTokens,
       maximumExample: Math.min(source.microBatchTokens, model.config.maxPositions),
       slots: makeSampler(model).slots,
       device: { name, index, software, engine },
@@ -143,15 +144,10 @@ function samplerOf({ model, tokenizer }: LoadedModel, source: ServedSource): Sam
   });
 }
 
-/** Of a prompt with its response. */
-function longest({ model, options: { pages = Infinity } }: Sampler): number {
-  return Math.min(model.config.maxPositions, pages * pageTokens);
-}
-
 /** All that may be asked at once, as far as memory is concerned: every slot taken, every page filled. */
 async function fillCache(sampler: Sampler): Promise<void> {
   const { slots, options: { pages = 1 } } = sampler;
-  const tokens = Math.max(2, Math.min(longest(sampler), Math.floor(pages / slots) * pageTokens));
+  const tokens = Math.max(2, Math.min(sampler.mostTokens, Math.floor(pages / slots) * pageTokens));
   const size = sampler.model.config.vocabularySize;
   const asked = Math.min(slots, Math.floor(pages / pagesFor(tokens)));
   for (let i = 0; i < asked; i++) {

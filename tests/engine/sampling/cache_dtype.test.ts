@@ -60,7 +60,7 @@ onEveryGpu(
         for (const device of [gpu, gpu.rehearsal()]) {
           const model = tinyModel(device);
           const before = device.pool.liveBytes;
-          const cache = new KvCache(model, 4, 1);
+          const cache = new KvCache(model, [4], 1);
           const { layers, kvHeads, headDim } = tinyConfig;
           const numbers = 2 * layers * 4 * pageTokens * kvHeads * headDim;
           assert.equal(device.pool.liveBytes - before, 2 * numbers);

@@ -12,6 +12,33 @@ interface Holder {
   written: number;
 }
 
+const whole = { window: null };
+
+/** A tree of a reach that looks back to the beginning. */
+const treeOf = (pages: number) => new PageTree([{ reach: whole, pages }]);
+
+/** An empty page after another, held once. */
+function allocate(tree: PageTree, parent: CachedPage | null): CachedPage {
+  const page = tree.extend(parent);
+  tree.hold(page, 0);
+  return page;
+}
+
+function hold(tree: PageTree, pages: readonly CachedPage[]): void {
+  for (const page of pages) {
+    tree.join(page);
+    tree.hold(page, 0);
+  }
+}
+
+function release(tree: PageTree, pages: readonly CachedPage[]): void {
+  for (const page of pages.toReversed()) tree.letGo(page, 0);
+  tree.leave(pages);
+}
+
+/** Where its tokens lie. */
+const numberOf = ({ places: [place] }: CachedPage) => place?.page ?? NaN;
+
 /** What every page of the memory holds, kept beside the tree: the whole text up to each of its keys. */
 type Memory = string[][];
 
@@ -19,10 +46,10 @@ function write(tree: PageTree, memory: Memory, holder: Holder, to: number): void
   for (; holder.written < to; holder.written++) {
     const { tokens, pages, written } = holder;
     const index = Math.floor(written / pageTokens);
-    if (index === pages.length) pages.push(tree.allocate(pages.at(-1) ?? null));
+    if (index === pages.length) pages.push(allocate(tree, pages.at(-1) ?? null));
     const page = pages[index];
-    if (written % pageTokens === 0) memory[page.page] = [];
-    memory[page.page].push(tokens.slice(0, written + 1).join());
+    if (written % pageTokens === 0) memory[numberOf(page)] = [];
+    memory[numberOf(page)].push(tokens.slice(0, written + 1).join());
     tree.append(page, tokens, written, written + 1);
   }
 }
@@ -30,23 +57,23 @@ function write(tree: PageTree, memory: Memory, holder: Holder, to: number): void
 /** Starts on what the tree has, checked against what the memory really holds. */
 function start(tree: PageTree, memory: Memory, tokens: number[], room: number): Holder | null {
   const { pages, partial } = tree.find(tokens, tokens.length);
-  pages.forEach(({ page }, p) => {
+  pages.forEach((page, p) => {
     const whole = Array.from(
       { length: pageTokens },
       (_, i) => tokens.slice(0, p * pageTokens + i + 1).join(),
     );
-    assert.deepEqual(memory[page], whole, "a whole page holds these tokens after these");
+    assert.deepEqual(memory[numberOf(page)], whole, "a whole page holds these tokens after these");
   });
   const at = pages.length * pageTokens;
   if (partial) {
     assert.ok(partial.length > 0 && partial.length < pageTokens);
     for (let i = 0; i < partial.length; i++) {
-      assert.equal(memory[partial.page.page][i], tokens.slice(0, at + i + 1).join());
+      assert.equal(memory[numberOf(partial.page)][i], tokens.slice(0, at + i + 1).join());
     }
   }
-  for (const page of pages) tree.hold(page);
-  if (tree.available < room - pages.length) {
-    tree.release(pages);
+  hold(tree, pages);
+  if (tree.available(0) < room - pages.length) {
+    release(tree, pages);
     return null;
   }
   return { tokens, pages: [...pages], written: at };
@@ -69,7 +96,7 @@ Deno.test("page tree: no page is lost, held twice, or found with what it does no
       fc.integer({ min: 4, max: 14 }),
       fc.array(step, { maxLength: 60 }),
       (count, steps) => {
-        const tree = new PageTree(count);
+        const tree = treeOf(count);
         const memory: Memory = Array.from({ length: count }, () => []);
         const holders: Holder[] = [];
         for (const { kind, which, length } of steps) {
@@ -93,15 +120,15 @@ Deno.test("page tree: no page is lost, held twice, or found with what it does no
             }
             write(tree, memory, holder, to);
           } else {
-            tree.release(holder.pages);
+            release(tree, holder.pages);
             holders.splice(holders.indexOf(holder), 1);
           }
-          const held = new Set(holders.flatMap(({ pages }) => pages.map(({ page }) => page)));
-          assert.equal(tree.available, count - held.size, "what is not held can be had");
+          const held = new Set(holders.flatMap(({ pages }) => pages.map(numberOf)));
+          assert.equal(tree.available(0), count - held.size, "what is not held can be had");
           for (const { pages } of holders) {
             for (const page of pages) {
               assert.equal(
-                page.users,
+                page.places[0]?.users,
                 holders.filter((other) => other.pages.includes(page)).length,
               );
             }
@@ -110,17 +137,17 @@ Deno.test("page tree: no page is lost, held twice, or found with what it does no
           }
           for (const { tokens, pages, written } of holders) {
             for (let t = 0; t < written; t++) {
-              const row = memory[pages[Math.floor(t / pageTokens)].page][t % pageTokens];
+              const row = memory[numberOf(pages[Math.floor(t / pageTokens)])][t % pageTokens];
               assert.equal(row, tokens.slice(0, t + 1).join(), "its keys are still there");
             }
           }
         }
-        for (const { pages } of holders) tree.release(pages);
-        assert.equal(tree.available, count);
+        for (const { pages } of holders) release(tree, pages);
+        assert.equal(tree.available(0), count);
         // All of them can be taken at once: none is lost.
-        const pages = new Set(Array.from({ length: count }, () => tree.allocate(null).page));
+        const pages = new Set(Array.from({ length: count }, () => numberOf(allocate(tree, null))));
         assert.equal(pages.size, count);
-        assert.throws(() => tree.allocate(null), /no page left/);
+        assert.throws(() => allocate(tree, null), /no page left/);
       },
     ),
     { numRuns: 300, seed: 7 },
@@ -129,7 +156,7 @@ Deno.test("page tree: no page is lost, held twice, or found with what it does no
 });
 
 Deno.test("page tree: the longest unused goes first, the end of a text before its beginning", () => {
-  const tree = new PageTree(4);
+  const tree = treeOf(4);
   const memory: Memory = Array.from({ length: 4 }, () => []);
   const text = (first: number) => Array.from({ length: 64 }, (_, t) => t === 0 ? first : t);
   const holders = [1, 2].map((first) => {
@@ -137,20 +164,20 @@ Deno.test("page tree: the longest unused goes first, the end of a text before it
     write(tree, memory, holder, 64);
     return holder;
   });
-  tree.release(holders[1].pages);
-  tree.release(holders[0].pages);
-  assert.equal(tree.available, 4);
-  tree.allocate(null);
+  release(tree, holders[1].pages);
+  release(tree, holders[0].pages);
+  assert.equal(tree.available(0), 4);
+  allocate(tree, null);
   assert.equal(tree.find(text(2), 64).pages.length, 1);
   assert.equal(tree.find(text(1), 64).pages.length, 2);
-  tree.allocate(null);
+  allocate(tree, null);
   assert.equal(tree.find(text(2), 64).pages.length, 0);
   assert.equal(tree.find(text(1), 64).pages.length, 2);
-  assert.throws(() => tree.release(holders[1].pages), /released twice/);
+  assert.throws(() => release(tree, holders[1].pages), /released twice/);
 });
 
 Deno.test("page tree: of pages that begin alike the one that agrees longest is found", () => {
-  const tree = new PageTree(4);
+  const tree = treeOf(4);
   const memory: Memory = Array.from({ length: 4 }, () => []);
   const text = (...own: number[]) => [7, 7, 7, ...own];
   for (const own of [[1, 2, 9], [1, 2, 3, 4], [1, 2, 3, 5, 6]]) {
@@ -164,14 +191,12 @@ Deno.test("page tree: of pages that begin alike the one that agrees longest is f
 });
 
 Deno.test("copied rows: a copy of a copy comes from the row that was computed", () => {
-  const tree = new PageTree(3);
-  const [a, b, c] = [0, 1, 2].map(() => tree.allocate(null).page * pageTokens);
-  const page = (row: number) => ({ page: row / pageTokens, parent: null, tokens: [], users: 1 });
+  const [a, b, c] = [5, 2, 7].map((page) => page * pageTokens);
   const rows = new CopiedRows();
-  assert.deepEqual(rows.copy({ page: page(a), length: 2 }, b), [[a, b], [a + 1, b + 1]]);
+  assert.deepEqual(rows.copy(5, 2, b), [[a, b], [a + 1, b + 1]]);
   // The third row of b was computed there.
   assert.deepEqual(
-    rows.copy({ page: page(b), length: 3 }, c),
+    rows.copy(2, 3, c),
     [[a, c], [a + 1, c + 1], [b + 2, c + 2]],
   );
 });

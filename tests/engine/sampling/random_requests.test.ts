@@ -7,6 +7,7 @@ import type { Response, SampledTokens } from "../../../src/engine/sampling/reque
 import { RandomStream } from "../../../src/random/philox.ts";
 import { onEveryGpu } from "../../kernels/harness.ts";
 import { deltaKind } from "../training/small_training.ts";
+import { type ModelConfig, wholeHeads } from "../../../src/model/decoder/config.ts";
 import { tinyModel } from "../../model/tiny_model.ts";
 import { alone, lettersOf, plain, tokensOf, type Wanted, withSampler } from "./wanted.ts";
 
@@ -94,8 +95,17 @@ function assertStreamed(pieces: readonly SampledTokens[], response: Response): v
   assert.deepEqual(neighbours, [...response.likeliest?.logProbs ?? []]);
 }
 
+const [plainKind] = wholeHeads(8, 10000);
+
 /** Models by what sets them apart. */
-const models = { "": {}, ", with DeltaNets": deltaKind.config };
+const models: Readonly<Record<string, Partial<ModelConfig> | undefined>> = {
+  "": {},
+  ", with DeltaNets": deltaKind.config,
+  ", with windows": {
+    layers: 3,
+    kinds: [{ ...plainKind, window: 40 }, plainKind, { ...plainKind, window: 9 }],
+  },
+};
 
 for (const [name, config] of Object.entries(models)) {
   onEveryGpu(

@@ -70,10 +70,15 @@ for (const { cacheDtypes, ...shape } of cases) {
           shape,
         );
 
-        // Every sequence gets pages in a random order; rows never written hold NaN.
+        // Every sequence gets pages in a random order; rows never written hold NaN, and so does a page that stands for those
+        // before a window, which others may have by then.
         const maxPages = Math.ceil(257 / pageTokens);
         const pages = pack.sequences.length * maxPages;
         const order = shuffled(pages);
+        const passed = pages;
+        const isPassed = (index: number, position: number) =>
+          typeof shape.window === "number" &&
+          (index + 1) * pageTokens <= position + 1 - shape.window;
         const page = (sequence: number, index: number) => order[sequence * maxPages + index];
         const firsts = [...new Set(start)];
         const rowOf = (t: number) => {
@@ -81,10 +86,10 @@ for (const { cacheDtypes, ...shape } of cases) {
           const index = Math.floor(position / pageTokens);
           return page(firsts.indexOf(start[t]), index) * pageTokens + position % pageTokens;
         };
-        const cacheShape = [pages * pageTokens, kvHeads, headDim];
+        const cacheShape = [(pages + 1) * pageTokens, kvHeads, headDim];
         const width = kvHeads * headDim;
         const paged = (packed: Float32Array) => {
-          const rows = new Float32Array(pages * pageTokens * width).fill(NaN);
+          const rows = new Float32Array((pages + 1) * pageTokens * width).fill(NaN);
           for (let t = 0; t < tokens; t++) {
             rows.set(packed.subarray(t * width, (t + 1) * width), rowOf(t) * width);
           }
@@ -102,7 +107,9 @@ for (const { cacheDtypes, ...shape } of cases) {
         const pageTable = gpu.from(
           Uint32Array.from({ length: slots * maxPages }, (_, i) => {
             const t = Math.floor(i / maxPages);
-            return t < tokens ? page(firsts.indexOf(start[t]), i % maxPages) : 0xffffffff;
+            if (t === tokens) return 0xffffffff;
+            const index = i % maxPages;
+            return isPassed(index, t - start[t]) ? passed : page(firsts.indexOf(start[t]), index);
           }),
           [slots, maxPages],
         );
@@ -126,7 +133,7 @@ for (const { cacheDtypes, ...shape } of cases) {
           assertSameBits(unused, new Float32Array(heads * headDim), `${split}, the unused slot`);
         }
         // The last tokens of every sequence from some position on, as a prefill leaves off the cached ones.
-        const skipped = [0, 5, 32, 100];
+        const skipped = [0, 5, 32, 190];
         const suffixes = pack.sequences.map((rows, s) => rows.slice(skipped[s]));
         const rows = suffixes.flat();
         const size = heads * headDim;
@@ -140,7 +147,14 @@ for (const { cacheDtypes, ...shape } of cases) {
         const paths = {
           queries: gpu.from(take(data.queries), [rows.length, heads, headDim]),
           segments: gpu.from(words, [rows.length, 4]),
-          pageTable: gpu.from(Uint32Array.from(order), [order.length]),
+          pageTable: gpu.from(
+            Uint32Array.from(
+              order,
+              (page, i) =>
+                isPassed(i % maxPages, skipped[Math.floor(i / maxPages)]) ? passed : page,
+            ),
+            [order.length],
+          ),
         };
         const attendedRows = 0;
         const prefilled = gpu.tensor([rows.length, heads, headDim]);

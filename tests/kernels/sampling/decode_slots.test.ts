@@ -35,6 +35,8 @@ onEveryGpu(
       { length: slots },
       (_, s) => s % 5 === 4 ? [] : s % 6 === 5 ? [13 * s % 97, (13 * s + 58) % 97] : common,
     );
+    const reaches = 3;
+    const tableStride = 256;
     const pages = Uint32Array.from({ length: slots * maxPages }, (_, i) => (i * 37) % 1000);
     const host: Slot[] = Array.from({ length: slots }, (_, s) => ({
       // Slot 1 runs out of pages, slots 2, 9, ... begin inactive, the rest cross a page boundary.
@@ -43,7 +45,13 @@ onEveryGpu(
       keyRow: 0,
       length: 0,
     }));
-    const state = decodeState(gpu, slots);
+    // The tables of two reaches that look back less far.
+    const tables = new Uint32Array(reaches * tableStride);
+    for (let r = 0; r < reaches; r++) {
+      tables.set(pages.map((page) => (page + 500 * r) % 1300), r * tableStride);
+    }
+    const words = gpu.from(tables, [tables.length], "u32");
+    const state = decodeState(gpu, slots, reaches);
     const moved = slotsOf(state, slots);
     const begun = host.map(({ position, remaining }) => ({
       tokens: 0,
@@ -51,6 +59,7 @@ onEveryGpu(
       remaining,
       keyRows: 0,
       lengths: 0,
+      furtherRows: [0, 0],
     }));
     gpu.write(state, stateWords(state, begun));
     const columns = 100;
@@ -59,7 +68,8 @@ onEveryGpu(
       logits: gpu.tensor([slots, columns]),
       settings: gpu.from(samplingSettings([], slots, columns), [slots, settingsWords], "u32"),
       scales: gpu.from(rowScales(new Float32Array(slots).fill(1)), [slots, 2]),
-      pageTable: gpu.from(pages, [slots, maxPages]),
+      pageTable: words.view(0, [slots, maxPages]),
+      pageTables: { words, stride: tableStride },
       stops: gpu.from(stopWords, [stopWords.length], "u32"),
     };
     const window = gpu.tensor([steps, slots, 2], "u32");
@@ -97,6 +107,18 @@ onEveryGpu(
         moved.remaining,
       ]);
       assert.deepEqual([...read[0]], host.map((slot) => slot.keyRow));
+      const further = await gpu.readAll(moved.furtherPlaces.map(({ places }) => places));
+      moved.furtherPlaces.forEach(({ keyRowsAt }, r) => {
+        const table = tables.subarray((r + 1) * tableStride);
+        assert.deepEqual([...further[r].subarray(0, slots)], host.map((slot) => slot.position));
+        assert.deepEqual(
+          [...further[r].subarray(keyRowsAt, keyRowsAt + slots)],
+          host.map(({ keyRow, position }, s) => {
+            const page = table[s * maxPages + Math.floor(position / pageTokens)];
+            return keyRow === noToken ? noToken : page * pageTokens + position % pageTokens;
+          }),
+        );
+      });
       assert.deepEqual([...read[1]], host.map((slot) => slot.length));
       assert.deepEqual([...read[2]], host.map((slot) => slot.position));
       assert.deepEqual([...read[3]], host.map((slot) => slot.remaining));
@@ -111,6 +133,7 @@ onEveryGpu(
       relative: 0,
       why: "roundings of numbers up to 10",
     });
-    gpu.release(state, window, ...Object.values(inputs));
+    const { logits, settings, scales, stops } = inputs;
+    gpu.release(state, window, words, logits, settings, scales, stops);
   },
 );

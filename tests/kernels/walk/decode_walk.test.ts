@@ -68,6 +68,7 @@ function placed(gpu: Gpu, count: number, vocabulary: number): PlacedSlots & { st
   return {
     ...slotsOf(state, count),
     walks: null,
+    pageTables: null,
     pageTable: gpu.from(pages, [count, pagesOfSlot], "u32", "page table"),
   };
 }
@@ -92,7 +93,7 @@ async function compare(gpu: Gpu, model: Model, count: number): Promise<void> {
   const { heads, kvHeads, vocabularySize } = model.config;
   const pages = pagesOf(count);
   assert.ok(DecodeWalk.isFor(model, pages), "the walk does not take this model");
-  const cache = new KvCache(model, pages, count, true);
+  const cache = new KvCache(model, [pages], count, true);
   const { joined } = cache;
   assert.ok(joined);
   const walk = new DecodeWalk(model, joined);

@@ -1,4 +1,5 @@
-// The fields of `state`, in the order of decode_slots.ts. A slot is active while some tokens remain.
+// The fields of `state`, in the order of decode_slots.ts. A slot is active while some tokens remain. REACHES: how many page
+// tables and rows of the cache a slot has; the page tables follow one another, tableStride words apart.
 const lastToken = 0u;
 const position = 1u;
 const remaining = 2u;
@@ -21,6 +22,9 @@ fn advance(slot: u32, token: u32, logProb: f32) {
   if (left == 0u) {
     window[output] = vec2<u32>(none, 0u);
     setState(keyRow, slot, none);
+    //#for r 1 REACHES
+    setState($(4+r)u, slot, none);
+    //#endfor
     setState(keys, slot, 0u);
     return;
   }
@@ -36,10 +40,16 @@ fn advance(slot: u32, token: u32, logProb: f32) {
   if (stopped || left == 1u || page >= params.maxPages) {
     setState(remaining, slot, 0u);
     setState(keyRow, slot, none);
+    //#for r 1 REACHES
+    setState($(4+r)u, slot, none);
+    //#endfor
     setState(keys, slot, 0u);
   } else {
     setState(remaining, slot, left - 1u);
     setState(keyRow, slot, pageTable[slot * params.maxPages + page] * $(PAGE)u + next % $(PAGE)u);
+    //#for r 1 REACHES
+    setState($(4+r)u, slot, pageTable[$(r)u * params.tableStride + slot * params.maxPages + page] * $(PAGE)u + next % $(PAGE)u);
+    //#endfor
     setState(keys, slot, next + 1u);
   }
 }
