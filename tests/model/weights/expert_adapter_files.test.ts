@@ -3,7 +3,8 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import type { Gpu } from "../../../src/gpu/gpu.ts";
-import { type LoraConfig, targetsOf } from "../../../src/model/decoder/lora.ts";
+import { plainExperts } from "../../../src/model/decoder/config.ts";
+import { type LoraConfig, loraTargets, targetsOf } from "../../../src/model/decoder/lora.ts";
 import type { Model } from "../../../src/model/decoder/model.ts";
 import {
   type AdapterFolder,
@@ -33,6 +34,7 @@ import {
 import { familyModel, setFamilyAdapter } from "../families.ts";
 import { largestDifference } from "../fixture.ts";
 import { readTensors } from "../safetensors_tensors.ts";
+import { tinyConfig, tinyModel } from "../tiny_model.ts";
 import { fewBytePairs as tokenizer } from "./byte_pairs.ts";
 
 async function write(path: string, content: string | FileContent): Promise<void> {
@@ -212,6 +214,40 @@ onEveryGpu("expert adapters: merged, a GGUF file is read as it was written", asy
     model.release();
     base.release();
   }
+});
+
+onEveryGpu("expert adapters: on quantised weights the bits are those of f32", async (gpu) => {
+  const [dense] = tinyConfig.kinds;
+  const experts = { ...plainExperts, count: 5, chosen: 2, innerSize: 64, normalised: true };
+  const config = {
+    architecture: "qwen3_moe",
+    hiddenSize: 64,
+    kinds: [{ ...dense, experts }],
+  } as const;
+  const whole = tinyModel(gpu, { config, trained: false });
+  await withFolder(async (place) => {
+    for (const type of ["Q8_0", "Q4_0"] as const) {
+      const path = join(place, `${type}.gguf`);
+      const loaded = { model: whole, tokenizer, stopTokens: [0] };
+      await write(path, await ggufModel(loaded, type, "experts"));
+      const found = [];
+      for (const storage of ["quantised", "f32"] as const) {
+        const { model } = await loadModelFolder(gpu, path, {
+          ...{ trained: true, storage },
+          lora: { rank: 4, alpha: 8, targets: loraTargets },
+        });
+        const { feedForward } = model.layers[0];
+        assert.ok("experts" in feedForward && feedForward.gateUp.adapter);
+        const { dtype } = feedForward.gateUp.weight.weight;
+        assert.equal(dtype, storage === "f32" ? "f32" : type === "Q8_0" ? "q8" : "q4");
+        setFamilyAdapter(model);
+        found.push(await computed(model));
+        model.release();
+      }
+      assert.deepEqual(found[0], found[1]);
+    }
+  });
+  whole.release();
 });
 
 onEveryGpu(
