@@ -206,6 +206,18 @@ export function adapterWeights(
   };
 }
 
+/** Numbers that a file has of a tensor and are no parameters: of B those that are always 0. */
+export function zerosOf(
+  { targets }: LoraConfig,
+  name: string,
+  shape: readonly number[],
+): number {
+  const place = targets.includes("experts.down_proj") ? "experts.base_layer" : "experts";
+  const isOfTwo = targets.includes("experts.gate_proj") &&
+    name.endsWith(`.${place}.lora_B.weight`);
+  return isOfTwo ? shape.reduce((product, n) => product * n, 1) / 2 : 0;
+}
+
 /** Bytes of an element. */
 function widthOf(file: WeightFile, name: string): number {
   const stored = file.tensors.get(name);

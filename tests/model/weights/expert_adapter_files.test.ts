@@ -5,6 +5,7 @@ import { join } from "node:path";
 import type { Gpu } from "../../../src/gpu/gpu.ts";
 import { plainExperts } from "../../../src/model/decoder/config.ts";
 import { type LoraConfig, loraTargets, targetsOf } from "../../../src/model/decoder/lora.ts";
+import { sizeOf } from "../../../src/model/decoder/layout.ts";
 import type { Model } from "../../../src/model/decoder/model.ts";
 import {
   type AdapterFolder,
@@ -17,6 +18,7 @@ import { ggufAdapter, ggufModel } from "../../../src/model/weights/gguf_model.ts
 import { mergeAdapter } from "../../../src/model/weights/merge.ts";
 import { modelFiles, wholeModelFiles } from "../../../src/model/weights/model_files.ts";
 import { loadModelFolder } from "../../../src/model/weights/model_folder.ts";
+import { zerosOf } from "../../../src/model/weights/peft_experts.ts";
 import { parsePeftConfig } from "../../../src/model/weights/peft.ts";
 import { encodeSafetensors } from "../../../src/model/weights/safetensors.ts";
 import { writePiecesAtomically } from "../../../src/platform/files/atomic_file.ts";
@@ -103,6 +105,12 @@ for (const name of expertAdapterNames) {
       assert.deepEqual(found, wanted);
       using folder = openAdapterFolder(place);
       await assertRead(gpu, name, folder);
+      const counts = Array.from(
+        folder.weights.tensors,
+        ([name, { shape }]) => sizeOf(shape) - zerosOf(folder.config, name, shape),
+      );
+      const count = counts.reduce((sum, one) => sum + one, 0);
+      assert.equal(count, model.adapter?.parameters.count);
     });
     model.release();
   });
