@@ -4,13 +4,14 @@ import type { PolicyGradientLoss, SampledSequence } from "../../src/engine/train
 import { promptedSequence } from "../../src/engine/training/sequence.ts";
 import { Trainer } from "../../src/engine/training/trainer.ts";
 import type { Gpu } from "../../src/gpu/gpu.ts";
-import { loraTargets } from "../../src/model/decoder/lora.ts";
+import { loraTargets, targetsIn } from "../../src/model/decoder/lora.ts";
 import type { Model } from "../../src/model/decoder/model.ts";
 import { RandomStream } from "../../src/random/philox.ts";
 import { onEveryGpu } from "../kernels/harness.ts";
 import { adamwNumbers, tinyModel } from "../model/tiny_model.ts";
 import { generate } from "./sampling/generate.ts";
 import { Sampler } from "../../src/engine/sampling/sampler.ts";
+import { expertsKind } from "./training/small_training.ts";
 
 const trainer = {
   microBatchTokens: 60,
@@ -24,8 +25,15 @@ const configs = {
 };
 type Name = keyof typeof configs;
 
-const made = (adapters: Adapters, name: Name) =>
-  adapters.create(name, { config: configs[name], seed: name.length, trainer });
+/** Their bases; of the second one layer has experts, each with adapters of its own. */
+const bases = { "one base": {}, "one base with experts": expertsKind.config } as const;
+type Base = keyof typeof bases;
+
+const made = (adapters: Adapters, name: Name) => {
+  const targets = targetsIn(adapters.base.config, configs[name].targets);
+  const config = { ...configs[name], targets };
+  return adapters.create(name, { config, seed: name.length, trainer });
+};
 
 const loss: PolicyGradientLoss = { name: "importance_sampling", kl: null, entropyCoefficient: 0 };
 
@@ -59,8 +67,8 @@ const sample = (model: Model) =>
 const weightsOf = ({ model }: TrainedAdapter) => model.adapter?.parameters.read();
 
 /** What three steps make of an adapter that has a process to itself, and what it said after two of them. */
-async function alone(gpu: Gpu, name: Name) {
-  const base = tinyModel(gpu, { trained: false });
+async function alone(gpu: Gpu, config: (typeof bases)[Base], name: Name) {
+  const base = tinyModel(gpu, { config, trained: false });
   const adapters = new Adapters(base, "base");
   const adapter = made(adapters, name);
   const before = await sample(adapter.model);
@@ -81,43 +89,48 @@ async function alone(gpu: Gpu, name: Name) {
   return found;
 }
 
-onEveryGpu(
-  "two adapters trained in turns on one base, and a snapshot of the first: each as if it were alone",
-  async (gpu) => {
-    const expected = { one: await alone(gpu, "one"), other: await alone(gpu, "other") };
-    const base = tinyModel(gpu, { trained: false });
-    const untouched = await base.parameters.read();
-    const adapters = new Adapters(base, "base");
-    const one = made(adapters, "one");
-    await learn(one, "one", 1);
-    // The second comes while the first is in training.
-    const other = made(adapters, "other");
-    await learn(other, "other", 1);
-    await learn(one, "one", 2);
-    const snapshot = one.model.snapshot();
-    const { weightsVersion } = snapshot;
-    await learn(other, "other", 2);
-    assert.deepEqual(await sample(snapshot), expected.one.afterTwo);
-    await learn(one, "one", 3);
-    assert.deepEqual(await sample(other.model), expected.other.afterTwo);
-    assert.deepEqual(await sample(snapshot), expected.one.afterTwo, "the first has gone on");
-    await learn(other, "other", 3);
-    assert.deepEqual(await sample(one.model), expected.one.afterThree);
-    assert.deepEqual(await sample(other.model), expected.other.afterThree);
-    assert.deepEqual(await weightsOf(one), expected.one.weights);
-    assert.deepEqual(await weightsOf(other), expected.other.weights);
-    assert.deepEqual(await base.parameters.read(), untouched);
-    adapters.drop("one");
-    assert.deepEqual(adapters.names, ["other"]);
-    assert.deepEqual(await sample(snapshot), expected.one.afterTwo, "the first is gone");
-    assert.equal(snapshot.weightsVersion, weightsVersion);
-    adapters.release();
-    base.release();
-    // A snapshot keeps the base that it stands on.
-    assert.deepEqual(await sample(snapshot), expected.one.afterTwo);
-    snapshot.release();
-  },
-);
+for (const [what, config] of Object.entries(bases)) {
+  onEveryGpu(
+    `two adapters trained in turns on ${what}, and a snapshot of the first: each as if it were alone`,
+    async (gpu) => {
+      const expected = {
+        one: await alone(gpu, config, "one"),
+        other: await alone(gpu, config, "other"),
+      };
+      const base = tinyModel(gpu, { config, trained: false });
+      const untouched = await base.parameters.read();
+      const adapters = new Adapters(base, "base");
+      const one = made(adapters, "one");
+      await learn(one, "one", 1);
+      // The second comes while the first is in training.
+      const other = made(adapters, "other");
+      await learn(other, "other", 1);
+      await learn(one, "one", 2);
+      const snapshot = one.model.snapshot();
+      const { weightsVersion } = snapshot;
+      await learn(other, "other", 2);
+      assert.deepEqual(await sample(snapshot), expected.one.afterTwo);
+      await learn(one, "one", 3);
+      assert.deepEqual(await sample(other.model), expected.other.afterTwo);
+      assert.deepEqual(await sample(snapshot), expected.one.afterTwo, "the first has gone on");
+      await learn(other, "other", 3);
+      assert.deepEqual(await sample(one.model), expected.one.afterThree);
+      assert.deepEqual(await sample(other.model), expected.other.afterThree);
+      assert.deepEqual(await weightsOf(one), expected.one.weights);
+      assert.deepEqual(await weightsOf(other), expected.other.weights);
+      assert.deepEqual(await base.parameters.read(), untouched);
+      adapters.drop("one");
+      assert.deepEqual(adapters.names, ["other"]);
+      assert.deepEqual(await sample(snapshot), expected.one.afterTwo, "the first is gone");
+      assert.equal(snapshot.weightsVersion, weightsVersion);
+      adapters.release();
+      base.release();
+      // A snapshot keeps the base that it stands on.
+      assert.deepEqual(await sample(snapshot), expected.one.afterTwo);
+      snapshot.release();
+    },
+  );
+}
 
 onEveryGpu(
   "an adapter that was dropped is not computed with, and its successor minds nothing",

@@ -4,7 +4,8 @@
 //   C[e, i, j] += sum_p A[p, i] * B[p, j]
 //
 // over the places p of expert e (group_pairs.wgsl), which are in ascending order of tokens. PICKED says which of A and B has a row for each token, of
-// which place p takes that of its own: "a" or "b". The other has a row for each place.
+// which place p takes that of its own: "a", "b" or "none". The others have a row for each place. Rows i and columns j may be
+// parts of the rows of A and B, and C some of the rows that an expert has.
 //
 // Every element's sum goes on from what C holds, in ascending order of tokens with one fma per term: batches that follow
 // one another give the bits of one that has all their tokens. An expert without tokens is left as it is.
@@ -25,22 +26,24 @@ fn main(
   if (first == end) { return; }
   let row = group.x * $(ROWS)u;
   let column = (group.y * $(LANES)u + local.x) * 4u;
-  let strideA = params.rows / 4u;
-  let strideB = params.columns / 4u;
+  let strideA = params.strideA / 4u;
+  let strideB = params.strideB / 4u;
+  let strideC = params.columns / 4u;
   let tileRows = min(params.tileRows, params.rows - row);
-  let columnVector = min(column / 4u, strideB - 1u);
-  let firstC = (expert * params.rows + row) * strideB + columnVector;
+  let columnVector = min(column / 4u, strideC - 1u);
+  let vectorB = params.firstB / 4u + columnVector;
+  let firstC = (expert * params.matrixRows + params.firstC + row) * strideC + columnVector;
   //#for g 0 ROWS/4
-  let vectorA$g = min(row / 4u + $(g)u, strideA - 1u);
+  let vectorA$g = params.firstA / 4u + min(row / 4u + $(g)u, params.rows / 4u - 1u);
   //#endfor
   var sums: array<vec4<f32>, $ROWS>;
   //#if LOOPED
   for (var r = 0u; r < tileRows; r++) {
-    sums[min(r, $(ROWS-1)u)] = load_c(firstC + r * strideB);
+    sums[min(r, $(ROWS-1)u)] = load_c(firstC + r * strideC);
   }
   //#else
   //#for r 0 ROWS
-  sums[$r] = load_c(firstC + min($(r)u, tileRows - 1u) * strideB);
+  sums[$r] = load_c(firstC + min($(r)u, tileRows - 1u) * strideC);
   //#endfor
   //#endif
   for (var place = first; place < end; place += 4u) {
@@ -48,7 +51,7 @@ fn main(
     let place$t = min(place + $(t)u, end - 1u);
     let rowA$t = rowOfA(place$t) * strideA;
     let rowB$t = rowOfB(place$t) * strideB;
-    let w$t = select(vec4<f32>(0.0), load_b(rowB$t + columnVector), place + $(t)u < end);
+    let w$t = select(vec4<f32>(0.0), load_b(rowB$t + vectorB), place + $(t)u < end);
     //#endfor
     //#for g 0 ROWS/4
     {
@@ -70,11 +73,11 @@ fn main(
   if (column >= params.columns) { return; }
   //#if LOOPED
   for (var r = 0u; r < tileRows; r++) {
-    store_c(firstC + r * strideB, sums[min(r, $(ROWS-1)u)]);
+    store_c(firstC + r * strideC, sums[min(r, $(ROWS-1)u)]);
   }
   //#else
   //#for r 0 ROWS
-  if ($(r)u < tileRows) { store_c(firstC + $(r)u * strideB, sums[$r]); }
+  if ($(r)u < tileRows) { store_c(firstC + $(r)u * strideC, sums[$r]); }
   //#endfor
   //#endif
 }

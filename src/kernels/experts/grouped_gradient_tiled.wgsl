@@ -22,26 +22,27 @@ fn main(
   let firstColumn = group.y * $(LX*RN)u;
   let lx = lane % $(LX)u;
   let ly = lane / $(LX)u;
-  let strideA = params.rows / 4u;
-  let strideB = params.columns / 4u;
-  let matrix = expert * params.rows;
+  let strideA = params.strideA / 4u;
+  let strideB = params.strideB / 4u;
+  let strideC = params.columns / 4u;
+  let matrix = expert * params.matrixRows + params.firstC;
   //#for q 0 RN/4
   let column$q = firstColumn + ($(q*LX)u + lx) * 4u;
-  let vector$q = min(column$q / 4u, strideB - 1u);
+  let vector$q = min(column$q / 4u, strideC - 1u);
   //#endfor
   //#for r 0 RM
   let row$r = firstRow + ($((r-r%4)/4*LY)u + ly) * 4u + $(r%4)u;
-  let start$r = (matrix + min(row$r, params.rows - 1u)) * strideB;
+  let start$r = (matrix + min(row$r, params.rows - 1u)) * strideC;
   //#for q 0 RN/4
   var sum$(r)_$(q) = load_c(start$r + vector$q);
   //#endfor
   //#endfor
   let vectorA = lane % $(LY*RM/4)u;
   let termA = lane / $(LY*RM/4)u;
-  let placeA = min(firstRow / 4u + vectorA, strideA - 1u);
+  let placeA = params.firstA / 4u + min(firstRow / 4u + vectorA, params.rows / 4u - 1u);
   let vectorB = lane % $(LX*RN/4)u;
   let termB = lane / $(LX*RN/4)u;
-  let placeB = min(firstColumn / 4u + vectorB, strideB - 1u);
+  let placeB = params.firstB / 4u + min(firstColumn / 4u + vectorB, strideC - 1u);
   for (var place = first; place < end; place += $(TK)u) {
     // Places beyond the last are 0 in A, and anything finite in B.
     //#for n 0 LY*RM*TK/4/(LX*LY)

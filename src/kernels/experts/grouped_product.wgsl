@@ -3,6 +3,8 @@
 //
 //   LAYOUT 0  nt   C[p, j] = sum_k A[p, k] * B[e, j, k]   forward:         A = x,   B = W [E, O, I]
 //   LAYOUT 1  nn   C[p, j] = sum_k A[p, k] * B[e, k, j]   input gradient:  A = dy,  B = W [E, O, I]
+//   ADAPTED   nt   C[p, j] + sum_k inner[p, n, k] * further[e, j, k]       and what an adapter adds: see below
+//   SCALE          scale * C;    ACCUMULATE  the sums go on from what C holds
 //
 // p a place, e its expert. PICKED: A has a row for each token, and place p takes that of its token. GATED (nt): B's rows
 // are a gate's, then those of what it lets through, C = act(gate) * up has half as many columns, and KEPT gateUp receives
@@ -10,6 +12,11 @@
 //
 // Every element is summed over k in ascending order with one fma per term, as in gemm.wgsl: a row has the same bits
 // whichever other rows its expert has.
+//
+// ADAPTED: the chain goes on with the terms of inner, which has a row of each projection's terms for each place: of one
+// that makes all columns, or of gate and up, n = 0 and 1. Further has a row for each row of B.
+//
+// Terms and columns may be parts of the rows of A and C, and the matrices of nn some of the rows that an expert has in B.
 //
 // A workgroup of $LANES lanes makes a tile of at most $ROWS rows of one expert by LANES * 4 columns; it finds its expert
 // from the offsets, and there may be more workgroups than tiles. Each lane sums four columns of all rows, as in gemm.wgsl:
@@ -35,23 +42,35 @@ fn main(
   let end = found.z;
   if (expert == params.experts) { return; }
   let rows = min(params.tileRows, end - place);
-  let strideA = params.depth / 4u;
+  let vectors = params.depth / 4u;
   //#for r 0 ROWS
-  let rowA$r = rowOfA(min(place + $(r)u, end - 1u)) * strideA;
+  let rowA$r = (rowOfA(min(place + $(r)u, end - 1u)) * params.strideA + params.firstA) / 4u;
   //#endfor
   //#if LAYOUT == 0
-  let strideB = strideA;
-  let matrix = expert * params.columns;
+  let strideB = vectors;
+  let matrix = expert * params.matrixRows;
   //#for n 0 4
   let rowB$n = (matrix + rowOfB(column + $(n)u)) * strideB;
   //#endfor
   //#else
   let strideB = params.columns / 4u;
-  let matrix = expert * params.depth;
+  let matrix = expert * params.matrixRows + params.firstB;
   let columnVector = min(column / 4u, strideB - 1u);
   //#endif
   var sums: array<vec4<f32>, $ROWS>;
-  for (var k = 0u; k < strideA; k++) {
+  //#if ACCUMULATE
+  let firstSums = (params.firstC + min(column, params.columns - 4u)) / 4u;
+  //#if LOOPED
+  for (var r = 0u; r < rows; r++) {
+    sums[min(r, $(ROWS-1)u)] = load_c((place + r) * (params.strideC / 4u) + firstSums);
+  }
+  //#else
+  //#for r 0 ROWS
+  sums[$r] = load_c(min(place + $(r)u, end - 1u) * (params.strideC / 4u) + firstSums);
+  //#endfor
+  //#endif
+  //#endif
+  for (var k = 0u; k < vectors; k++) {
     //#if LAYOUT == 0
     //#for n 0 4
     let b$n = load_b(rowB$n + k);
@@ -75,6 +94,12 @@ fn main(
     }
     //#endfor
   }
+  //#if ADAPTED
+  //#for r 0 ROWS
+  let inner$r = min(place + $(r)u, end - 1u) * (params.innerParts * params.rank / 4u);
+  //#endfor
+  //#endif
+  //#include grouped_further BEFORE="sums[" AFTER="]" COLUMN="column"
   if (column >= params.columns) { return; }
   //#if LOOPED
   for (var r = 0u; r < rows; r++) {

@@ -26,14 +26,19 @@ fn main(
   let firstColumn = group.x * $(LX*RN)u;
   let lx = lane % $(LX)u;
   let ly = lane / $(LX)u;
-  let strideA = params.depth / 4u;
+  let vectors = params.depth / 4u;
   //#for q 0 RN/4
   let column$q = firstColumn + ($(q*LX)u + lx) * 4u;
   //#endfor
   //#for r 0 RM
   let row$r = place + $(r*LY)u + ly;
   //#for q 0 RN/4
+  //#if ACCUMULATE
+  var sum$(r)_$(q) = load_c(
+    (min(row$r, end - 1u) * params.strideC + params.firstC + min(column$q, params.columns - 4u)) / 4u);
+  //#else
   var sum$(r)_$(q) = vec4<f32>(0.0);
+  //#endif
   //#endfor
   //#endfor
 
@@ -41,17 +46,18 @@ fn main(
   let slice = lane % $(TK/4)u;
   let rowOfSlab = lane / $(TK/4)u;
   //#for n 0 LY*RM*TK/4/(LX*LY)
-  let startA$n = rowOfA(min(place + rowOfSlab + $(n*LX*LY*4/TK)u, end - 1u)) * strideA;
+  let startA$n =
+    (rowOfA(min(place + rowOfSlab + $(n*LX*LY*4/TK)u, end - 1u)) * params.strideA + params.firstA) / 4u;
   //#endfor
   //#if LAYOUT == 0
-  let strideB = strideA;
-  let matrix = expert * params.columns;
+  let strideB = vectors;
+  let matrix = expert * params.matrixRows;
   //#for n 0 LX*RN*TK/4/(LX*LY)
   let startB$n = (matrix + rowOfB(firstColumn + rowOfSlab + $(n*LX*LY*4/TK)u)) * strideB;
   //#endfor
   //#else
   let strideB = params.columns / 4u;
-  let matrix = expert * params.depth;
+  let matrix = expert * params.matrixRows + params.firstB;
   let lastDepth = params.depth - 1u;
   let vectorB = lane % $(LX*RN/4)u;
   let termB = lane / $(LX*RN/4)u;
@@ -62,10 +68,10 @@ fn main(
     // Terms beyond the depth are 0 in A, and anything finite in B.
     {
       let index = k / 4u + slice;
-      let at = min(index, strideA - 1u);
+      let at = min(index, vectors - 1u);
       //#for n 0 LY*RM*TK/4/(LX*LY)
       tileA[slice][rowOfSlab + $(n*LX*LY*4/TK)u] =
-        select(vec4<f32>(0.0), load_a(startA$n + at), index < strideA);
+        select(vec4<f32>(0.0), load_a(startA$n + at), index < vectors);
       //#endfor
       //#if LAYOUT == 0
       //#for n 0 LX*RN*TK/4/(LX*LY)
@@ -111,6 +117,14 @@ fn main(
     workgroupBarrier();
   }
 
+  //#if ADAPTED
+  //#for r 0 RM
+  let inner$r = min(row$r, end - 1u) * (params.innerParts * params.rank / 4u);
+  //#endfor
+  //#for q 0 RN/4
+  //#include grouped_further ROWS=RM BEFORE="sum" AFTER="_"+q COLUMN="column"+q
+  //#endfor
+  //#endif
   //#for r 0 RM
   //#for q 0 RN/4
   if (row$r < end && column$q < params.columns) {

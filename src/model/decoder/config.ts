@@ -163,6 +163,10 @@ export function wholeHeads(
 export const attends = ({ taps, delta }: LayerKind): boolean =>
   taps === undefined && delta === undefined;
 
+/** Whether some of its layers have experts. */
+export const hasExperts = ({ kinds, layers }: ModelConfig): boolean =>
+  kinds.slice(0, layers).some(({ experts }) => experts !== undefined);
+
 /** What layer `i` of a model is. */
 export function kindOf({ kinds }: ModelConfig, layer: number): LayerKind {
   return kinds[layer % kinds.length];

@@ -3,11 +3,6 @@
 import type { Tensor } from "../../gpu/tensor.ts";
 import { combine } from "../../kernels/experts/combine.ts";
 import { expertGateBackward } from "../../kernels/experts/gate_backward.ts";
-import {
-  type ExpertMatrices,
-  groupedGradient,
-  groupedProduct,
-} from "../../kernels/experts/grouped_products.ts";
 import { type Grouping, groupPairs } from "../../kernels/experts/grouping.ts";
 import {
   route,
@@ -19,6 +14,7 @@ import { gemm } from "../../kernels/products/gemm.ts";
 import type { HalfRows } from "../../kernels/products/half_rows.ts";
 import type { TokenRuns } from "../../kernels/products/token_runs.ts";
 import { weightGradient } from "../../kernels/products/weight_gradient.ts";
+import { expertForward, expertInputGradient, expertWeightGradients } from "./expert_linear.ts";
 import type { ExpertFeedForward, Model } from "./model.ts";
 
 /** Where T tokens were sent. E experts, k of a token, P = T · k places. */
@@ -46,11 +42,6 @@ function routeOptions(
   };
 }
 
-const matrices = (stacked: Tensor, { experts }: ExpertFeedForward): ExpertMatrices => ({
-  stacked,
-  experts: experts.count,
-});
-
 /**
  * The experts up to their last projection.
  *
@@ -74,8 +65,7 @@ export function expertsInner(
   const routes = route(gpu, logits, routeOptions(model, block));
   const grouping = groupPairs(gpu, routes.experts, experts.count);
   const inner = gpu.tensor([tokens * experts.chosen, experts.innerSize], "f32", "experts inner");
-  groupedProduct(gpu, "nt", x, matrices(gateUp.weight, block), grouping, inner, {
-    label: "experts gate and up",
+  expertForward(gpu, "experts gate and up", gateUp, x, grouping, inner, {
     rowsOf: "tokens",
     gated: { kept, activation },
   });
@@ -100,10 +90,7 @@ export function expertsEnd(
   const y = gpu.tensor([tokens, hiddenSize], "f32", "experts");
   gpu.scope(() => {
     const given = gpu.tensor([inner.shape[0], hiddenSize], "f32", "expert outputs");
-    groupedProduct(gpu, "nt", inner, matrices(block.down.weight, block), grouping, given, {
-      label: "experts down",
-      rowsOf: "places",
-    });
+    expertForward(gpu, "experts down", block.down, inner, grouping, given, { rowsOf: "places" });
     combine(gpu, given, grouping, y, { weights, residual });
   });
   return y;
@@ -135,36 +122,27 @@ export function expertsBackward(
   const { grouping, logits } = routing;
   const dx = gpu.tensor(x.shape, "f32", "experts input gradient");
   gpu.scope(() => {
-    const dGiven = gpu.tensor([gateUp.shape[0], experts.innerSize], "f32", "experts gradient");
-    groupedProduct(gpu, "nn", dy, matrices(block.down.weight, block), grouping, dGiven, {
-      label: "experts down input gradient",
-      rowsOf: "tokens",
-    });
-    const made = expertGateBackward(gpu, gateUp, dGiven, grouping, routing.weights, activation);
-    if (block.down.gradient) {
-      groupedGradient(
-        gpu,
-        "experts down weight gradient",
-        { a: dy, b: made.weighted, ofTokens: "a" },
-        grouping,
-        matrices(block.down.gradient, block),
-      );
-    }
-    if (block.gateUp.gradient) {
-      groupedGradient(
-        gpu,
-        "experts gate and up weight gradient",
-        { a: made.dGateUp, b: x, ofTokens: "b" },
-        grouping,
-        matrices(block.gateUp.gradient, block),
-      );
-    }
-    const dPlaces = gpu.tensor([gateUp.shape[0], x.shape[1]], "f32", "experts input gradients");
-    const gateUpMatrices = matrices(block.gateUp.weight, block);
-    groupedProduct(gpu, "nn", made.dGateUp, gateUpMatrices, grouping, dPlaces, {
-      label: "experts gate and up input gradient",
-      rowsOf: "places",
-    });
+    const { down, gateUp: first } = block;
+    const given = expertInputGradient(gpu, "experts down", down, dy, "tokens", grouping);
+    const made = expertGateBackward(gpu, gateUp, given.dx, grouping, routing.weights, activation);
+    expertWeightGradients(gpu, "experts down", down, {
+      dy: { rows: dy, of: "tokens" },
+      x: { rows: made.weighted, of: "places" },
+      dInner: given.dInner,
+    }, grouping);
+    const { dx: dPlaces, dInner } = expertInputGradient(
+      gpu,
+      "experts gate and up",
+      first,
+      made.dGateUp,
+      "places",
+      grouping,
+    );
+    expertWeightGradients(gpu, "experts gate and up", first, {
+      dy: { rows: made.dGateUp, of: "places" },
+      x: { rows: x, of: "tokens" },
+      dInner,
+    }, grouping);
     combine(gpu, dPlaces, grouping, dx);
     const options = routeOptions(model, block);
     const dLogits = routeBackward(gpu, logits, routing.experts, made.dWeights, options);

@@ -11,13 +11,22 @@ function fill(
   parameters: Parameters,
   make: (name: string, shape: readonly number[], data: Float32Array, tensor: number) => void,
 ): void {
-  let tensor = 0;
+  let tensor = 0, elements = 0;
+  let made: Record<string, Float32Array> = {};
   for (const [name, shape] of parameters.shapes()) {
-    const data = new Float32Array(shape.reduce((product, n) => product * n, 1));
+    const data = made[name] = new Float32Array(shape.reduce((product, n) => product * n, 1));
     make(name, shape, data, tensor++);
-    parameters.set({ [name]: data });
+    elements += data.length;
+    if (elements < piece) continue;
+    parameters.set(made);
+    made = {};
+    elements = 0;
   }
+  parameters.set(made);
 }
+
+/** Elements that are written at a time, about: each writing goes through all tensors, and experts have many. */
+const piece = 2 ** 22;
 
 /**
  * Fresh weights: normal with standard deviation 0.02 (projections into the residual stream divided by

@@ -1,7 +1,8 @@
 import { UserError } from "../../base/user_error.ts";
-import type { ModelConfig } from "./config.ts";
+import { hasExperts, type ModelConfig } from "./config.ts";
 import { type Block, boundElements, layerKey, modulesOf } from "./layout.ts";
-import { lastName, moduleNames } from "./names.ts";
+import { expertLoraBlocks, expertTargets, loraName, separateExpertTargets } from "./expert_lora.ts";
+import { lastName } from "./names.ts";
 import type { Parameter, Parameters } from "./parameters.ts";
 
 /** Projections that an adapter may change. */
@@ -29,14 +30,26 @@ const ownTargets = {
   w1: ["gate_proj"],
   w3: ["up_proj"],
   w2: ["down_proj"],
+  ...expertTargets,
 } as const satisfies Record<string, readonly (typeof loraTargets)[number][]>;
 export type LoraTarget = (typeof loraTargets)[number] | keyof typeof ownTargets;
 
-/** All names that an adapter's file may have. */
-export const loraModules: readonly LoraTarget[] = [
+/** All names, in one order. */
+const allTargets: readonly LoraTarget[] = [
   ...loraTargets,
   ...Object.keys(ownTargets) as (keyof typeof ownTargets)[],
 ];
+
+/** All names of projections that an adapter's file may have, but for those of experts. */
+export const loraModules: readonly LoraTarget[] = allTargets.filter((one) =>
+  !(one in expertTargets)
+);
+
+/** What does in experts what a projection does elsewhere; null of others. */
+export const inExperts = (target: LoraTarget): LoraTarget | null =>
+  separateExpertTargets.find((one) =>
+    partsOf(one).some((part) => part === target || partsOf(target).includes(part))
+  ) ?? null;
 
 /** A low-rank adapter (Hu et al. 2021): y = x·Wᵀ + alpha/rank · (x·Aᵀ)·Bᵀ. */
 export interface LoraConfig {
@@ -48,24 +61,17 @@ export interface LoraConfig {
 
 /** Projections in one order, so that equal adapters are written alike. */
 export function orderTargets(targets: readonly LoraTarget[]): LoraTarget[] {
-  return loraModules.filter((target) => targets.includes(target));
+  return allTargets.filter((target) => targets.includes(target));
 }
 
 /**
  * The projections of a model that an adapter changes, by the model's own names: where it has one in the place of
- * others, that one if any of these is asked for, or all of them where some of its layers have these themselves.
+ * others, that one if any of these is asked for, or all of them where some of its layers have these themselves. Those of
+ * experts are there beside those of layers without any.
  *
- * @throws UserError naming one that the model does not have, or has in experts
+ * @throws UserError naming one that the model does not have, or that experts have with another
  */
 export function targetsIn(config: ModelConfig, targets: readonly LoraTarget[]): LoraTarget[] {
-  const ofExperts = targets.find((target) => isOfExperts(config, target));
-  if (ofExperts !== undefined) {
-    throw new UserError(
-      `${ofExperts} is a projection of experts in this model, which adapters do not change; name as targets some of ${
-        targetsOf(config).join(", ")
-      }`,
-    );
-  }
   const own = projectionsOf(config);
   const isAsked = (target: LoraTarget) => targets.includes(target);
   const chosen = [...own].filter((target) => {
@@ -77,30 +83,29 @@ export function targetsIn(config: ModelConfig, targets: readonly LoraTarget[]): 
   const missing = targets.find((target) =>
     !own.has(target) && !chosen.some((one) => partsOf(one).includes(target))
   );
-  if (missing === undefined) return orderTargets(chosen);
-  throw new UserError(`the model has no ${missing}; its projections are ${[...own].join(", ")}`);
+  if (missing !== undefined) {
+    throw new UserError(`the model has no ${missing}; its projections are ${[...own].join(", ")}`);
+  }
+  if (chosen.includes("experts.gate_proj") !== chosen.includes("experts.up_proj")) {
+    throw new UserError(
+      "gate_proj and up_proj of experts are one tensor for PEFT; name both as targets, or neither",
+    );
+  }
+  return orderTargets(chosen);
 }
 
 /** Projections of a model, by its own names. */
 function projectionsOf(config: ModelConfig): ReadonlySet<LoraTarget> {
-  return new Set(
-    Array.from({ length: config.layers }, (_, layer) => projectionGroups(config, layer))
+  return new Set([
+    ...Array.from({ length: config.layers }, (_, layer) => projectionGroups(config, layer))
       .flat(2).flatMap(({ projections }) => projections.map(({ target }) => target)),
-  );
-}
-
-/** Whether experts have such projections, which no adapter changes; it is false of a model without experts. */
-function isOfExperts({ kinds, architecture }: ModelConfig, target: LoraTarget): boolean {
-  if (kinds.every(({ experts }) => experts === undefined)) return false;
-  const { gate, up, down } = moduleNames(architecture);
-  return [gate, up, down].map((module) => lastName(module) as LoraTarget)
-    .some((one) => one === target || partsOf(one).includes(target));
+    ...(hasExperts(config) ? separateExpertTargets : []),
+  ]);
 }
 
 /** All projections of a model that an adapter may change, by the model's own names. */
-export function targetsOf(config: ModelConfig): LoraTarget[] {
-  return orderTargets([...projectionsOf(config)].filter((one) => !isOfExperts(config, one)));
-}
+export const targetsOf = (config: ModelConfig): LoraTarget[] =>
+  orderTargets([...projectionsOf(config)]);
 
 const partsOf = (target: LoraTarget): readonly LoraTarget[] =>
   target in ownTargets ? ownTargets[target as keyof typeof ownTargets] : [];
@@ -170,20 +175,18 @@ function alignedRow(row: number, rank: number): number {
   return row;
 }
 
-/** All parameters of an adapter in the order they lie in memory, by PEFT's names. */
+/** All parameters of an adapter in the order they lie in memory, by PEFT's names, of experts one by one. */
 export function loraBlocks(config: ModelConfig, { rank, targets }: LoraConfig): Block[] {
   const blocks: Block[] = [];
   for (let layer = 0; layer < config.layers; layer++) {
     for (const { key, width, projections } of projectionGroups(config, layer)) {
       const chosen = projections.filter(({ target }) => targets.includes(target));
       if (chosen.length === 0) continue;
-      const name = (module: string, matrix: string) =>
-        `base_model.model.model.layers.${layer}.${module}.lora_${matrix}.weight`;
       blocks.push({
         key: aKey(layer, key),
         shape: [chosen.length * rank, width],
         tensors: chosen.map(({ module }, n) => ({
-          name: name(module, "A"),
+          name: loraName(layer, module, "A"),
           shape: [rank, width],
           first: 0,
           size: rank * width,
@@ -195,10 +198,11 @@ export function loraBlocks(config: ModelConfig, { rank, targets }: LoraConfig): 
         const first = alignedRow(end, rank);
         end = first + rows;
         const range = { first: 0, size: rows * rank, offset: first * rank };
-        return { name: name(module, "B"), shape: [rows, rank], ...range };
+        return { name: loraName(layer, module, "B"), shape: [rows, rank], ...range };
       });
       blocks.push({ key: bKey(layer, key), shape: [end, rank], tensors });
     }
+    blocks.push(...expertLoraBlocks(config, { rank, targets }, layer));
   }
   return blocks;
 }

@@ -7,7 +7,9 @@ import {
   stateSize,
 } from "../../kernels/delta/delta_shape.ts";
 import { attends, type ExpertsKind, kindOf, type LayerKind, type ModelConfig } from "./config.ts";
-import { biasKey, type ExpertBlockKey, layerKey, parameterBlocks } from "./layout.ts";
+import type { ExpertLinear } from "./expert_linear.ts";
+import { expertLoraGroups, type ExpertLoraKey } from "./expert_lora.ts";
+import { biasKey, layerKey, parameterBlocks } from "./layout.ts";
 import type { Linear } from "./linear.ts";
 import { type LoraBlockKey, loraBlocks, type LoraConfig, loraGroups } from "./lora.ts";
 import {
@@ -72,9 +74,9 @@ export interface ExpertFeedForward {
   /** [E] added to scores where experts are chosen; null for none */
   readonly bias: Parameter | null;
   /** [E·2·I, C]: of each expert the rows of the gate, then of the up projection */
-  readonly gateUp: Parameter;
+  readonly gateUp: ExpertLinear;
   /** [E·C, I] */
-  readonly down: Parameter;
+  readonly down: ExpertLinear;
 }
 
 /** A low-rank adapter on a model. */
@@ -207,6 +209,7 @@ export class Model {
   /** The most tokens of a pass: its widest activation must be bound as a whole. */
   get tokensPerPass(): number {
     const { hiddenSize, intermediateSize, heads, kvHeads, headDim } = this.config;
+    const rank = this.adapter?.config.rank ?? 0;
     const widest = Math.max(
       hiddenSize,
       2 * intermediateSize,
@@ -219,7 +222,10 @@ export class Model {
       }),
       ...this.layers.map(({ kind: { experts } }) =>
         experts
-          ? Math.max(experts.count, experts.chosen * Math.max(hiddenSize, 2 * experts.innerSize))
+          ? Math.max(
+            experts.count,
+            experts.chosen * Math.max(hiddenSize, 2 * experts.innerSize, 2 * rank),
+          )
           : 0
       ),
     );
@@ -266,7 +272,7 @@ export class Model {
   }
 }
 
-/** The projections of a layer that an adapter may change. */
+/** The projections of a layer that an adapter may change, but for those of experts. */
 export function linearsOf({ qkv, attentionOutput, feedForward }: Layer): Linear[] {
   const others = "experts" in feedForward ? [] : [feedForward.gateUp, feedForward.down];
   return [qkv, attentionOutput, ...others];
@@ -301,8 +307,15 @@ function makeLayer({ config, parameters, adapter }: Model, layer: number): Layer
   });
   const { residual } = config.scales;
   const kind = kindOf(config, layer);
-  const expert = (key: ExpertBlockKey) => get(key);
   const { experts } = kind;
+  const ofExperts = adapter
+    ? expertLoraGroups(config, adapter.config, adapter.parameters, layer)
+    : {};
+  const expertLinear = (key: ExpertLoraKey, count: number): ExpertLinear => ({
+    experts: count,
+    weight: get(key),
+    adapter: ofExperts[key] ?? null,
+  });
   return {
     kind,
     inputNorm: get("inputNorm"),
@@ -317,10 +330,10 @@ function makeLayer({ config, parameters, adapter }: Model, layer: number): Layer
     feedForward: experts
       ? {
         experts,
-        router: expert("router"),
-        bias: experts.biased ? expert("expertBias") : null,
-        gateUp: expert("expertGateUp"),
-        down: expert("expertDown"),
+        router: get("router"),
+        bias: experts.biased ? get("expertBias") : null,
+        gateUp: expertLinear("expertGateUp", experts.count),
+        down: expertLinear("expertDown", experts.count),
       }
       : { gateUp: linear("gateUp"), down: linear("down", residual) },
     feedForwardNorm: config.norms.after ? get("feedForwardNorm") : null,

@@ -254,6 +254,19 @@ export class Parameters {
     return tensors;
   }
 
+  /**
+   * A block as one tensor, of tensors of one width that lie one after the other.
+   *
+   * @throws Error when there is no such block
+   */
+  block(key: string): NamedTensor {
+    const { gpu } = this;
+    const { weight: segment } = this.get(key);
+    const { shape, size } = segment;
+    const tensor = { name: key, shape, first: 0, size, offset: 0 };
+    return { shape, pieces: () => floatPieces(gpu, { tensor, segment, start: 0 }) };
+  }
+
   /** All weights by name in host memory. */
   async read(): Promise<Record<string, Float32Array>> {
     const named: Record<string, Float32Array> = {};

@@ -1,11 +1,20 @@
 import { join } from "../../platform/system/paths.ts";
 import { fileMark } from "../../platform/files/file_mark.ts";
-import { loraBlocks, type LoraConfig } from "../decoder/lora.ts";
+import { UserError } from "../../base/user_error.ts";
+import type { ModelConfig } from "../decoder/config.ts";
+import {
+  inExperts,
+  loraBlocks,
+  type LoraConfig,
+  loraModules,
+  orderTargets,
+} from "../decoder/lora.ts";
 import type { Model } from "../decoder/model.ts";
 import { isReachable } from "./file_reading.ts";
 import { readJson } from "./json_file.ts";
 import { checkWeights, loadWeights } from "./load_weights.ts";
 import { parsePeftConfig } from "./peft.ts";
+import { adapterWeights } from "./peft_experts.ts";
 import { openSafetensorsFile } from "./safetensors_weights.ts";
 import type { WeightFile } from "./weight_file.ts";
 
@@ -35,9 +44,53 @@ export function adapterMark(path: string): string | null {
 /** @throws UserError naming the file and key when something is missing or not supported */
 export function openAdapterFolder(folder: string): AdapterFolder {
   const file = join(folder, CONFIG);
-  const { lora: config, basePath } = parsePeftConfig(readJson(file), file);
+  const { lora, basePath } = parsePeftConfig(readJson(file), file);
   const weights = openSafetensorsFile(join(folder, ADAPTER_WEIGHTS));
-  return { file, config, basePath, weights, [Symbol.dispose]: () => weights[Symbol.dispose]() };
+  try {
+    const config = withExperts(lora, weights);
+    return { file, config, basePath, weights, [Symbol.dispose]: () => weights[Symbol.dispose]() };
+  } catch (error) {
+    weights[Symbol.dispose]();
+    throw error;
+  }
+}
+
+/**
+ * What an adapter changes whose file has the projections of experts one by one, which `target_modules` names as others:
+ * PEFT wrote so when transformers had experts as modules.
+ */
+function withExperts(lora: LoraConfig, { tensors, path }: WeightFile): LoraConfig {
+  const names = [...tensors.keys()].filter((name) => name.endsWith(".lora_A.weight"));
+  const has = (module: string, isOfExpert: boolean) =>
+    names.some((name) =>
+      name.endsWith(`.${module}.lora_A.weight`) && /\.experts\.\d+\./.test(name) === isOfExpert
+    );
+  const found = lora.targets.flatMap((target) => {
+    const ofExperts = loraModules.includes(target) && has(target, true) ? inExperts(target) : null;
+    if (ofExperts === null) return [target];
+    return has(target, false) ? [target, ofExperts] : [ofExperts];
+  });
+  if (found.includes("experts.gate_proj") !== found.includes("experts.up_proj")) {
+    throw new UserError(
+      `${path}: of experts one of gate and up is adapted; both or neither is supported`,
+    );
+  }
+  return { ...lora, targets: orderTargets(found) };
+}
+
+/**
+ * The weights of an adapter by the names that they have on a model, checked by the file's header alone.
+ *
+ * @throws UserError when it is one of another shape
+ */
+export function checkedAdapterWeights(
+  config: ModelConfig,
+  lora: LoraConfig,
+  file: WeightFile,
+): WeightFile {
+  const weights = adapterWeights(config, lora, file);
+  checkWeights(weights, loraBlocks(config, lora));
+  return weights;
 }
 
 /**
@@ -48,6 +101,6 @@ export function openAdapterFolder(folder: string): AdapterFolder {
 export async function loadAdapterWeights(model: Model, { weights }: AdapterFolder): Promise<void> {
   const { gpu, config, adapter } = model;
   if (!adapter) throw new Error("the model has no adapter");
-  checkWeights(weights, loraBlocks(config, adapter.config));
-  await loadWeights(gpu, adapter.parameters, weights);
+  const checked = checkedAdapterWeights(config, adapter.config, weights);
+  await loadWeights(gpu, adapter.parameters, checked);
 }

@@ -110,24 +110,37 @@ function plusOne({ shape, pieces }: NamedTensor): NamedTensor {
 }
 
 /**
- * The adapter alone, in f32, which llama.cpp adds to its base as `--lora`.
+ * The adapter alone, in f32, which llama.cpp adds to its base as `--lora`. Of experts a file has the matrices of a layer in
+ * one tensor, as of the weights.
  *
  * @param name that the file gives the adapter
+ * @throws UserError where gate and up of experts have one A, for which the format has no name
  */
 export async function ggufAdapter(
   { adapter, config }: Model,
   name: string,
 ): Promise<FileContent> {
   if (adapter === null) throw new Error("the model has no adapter");
+  if (adapter.config.targets.includes("experts.gate_up_proj")) {
+    throw new UserError(
+      "The adapter changes gate_proj and up_proj of experts as one, which llama.cpp has as two; export it merged.",
+    );
+  }
   const { name: architecture } = traitsOf(config.architecture);
-  const tensors = [...adapter.parameters.tensors()].map(([peft, stored]) => {
+  const all = Array.from(adapter.parameters.tensors(), ([peft, stored]) => {
     const match = /^base_model\.model\.(.+)\.lora_([AB])\.weight$/.exec(peft);
     if (match === null) throw new Error(`an adapter's tensor is called ${peft}`);
     const tensor = nameInGguf(architecture, `${match[1]}.weight`);
+    return { tensor, stored, inFile: `${tensor}.lora_${match[2].toLowerCase()}` };
+  });
+  const tensors = Array.from(Map.groupBy(all, ({ inFile }) => inFile), ([inFile, parts]) => {
+    const [{ tensor, stored }] = parts;
+    if (stackedNames(architecture, tensor)) {
+      return stacked(inFile, parts.map(({ stored }) => stored), "F32");
+    }
     // B has the rows of the projection that it changes.
-    const isRows = match[2] === "B" && isInterleaved(architecture, tensor);
-    const head = isRows ? config.headDim : 0;
-    return stream(`${tensor}.lora_${match[2].toLowerCase()}`, stored, "F32", head);
+    const isRows = inFile.endsWith("b") && isInterleaved(architecture, tensor);
+    return stream(inFile, stored, "F32", isRows ? config.headDim : 0);
   });
   return await encodeGguf({
     ...generalValues(config, name),

@@ -1,5 +1,9 @@
+import { groupedProduct } from "../../kernels/experts/grouped_products.ts";
+import { add } from "../../kernels/products/add.ts";
 import { gemm } from "../../kernels/products/gemm.ts";
+import type { ExpertLoraGroup } from "../decoder/expert_lora.ts";
 import type { LoraGroup } from "../decoder/lora.ts";
+import type { ExpertLinear } from "../decoder/expert_linear.ts";
 import type { Linear } from "../decoder/linear.ts";
 import { linearsOf, type Model } from "../decoder/model.ts";
 
@@ -13,6 +17,11 @@ export function mergeAdapter(model: Model): void {
   for (const layer of model.layers) {
     for (const linear of linearsOf(layer)) {
       if (linear.adapter) mergeGroup(model, linear, linear.adapter);
+    }
+    const { feedForward } = layer;
+    if (!("experts" in feedForward)) continue;
+    for (const linear of [feedForward.gateUp, feedForward.down]) {
+      if (linear.adapter) mergeExperts(model, linear, linear.adapter);
     }
   }
 }
@@ -32,5 +41,32 @@ function mergeGroup(
       gemm(gpu, "nn", outer, factor, merged, { label: "merge adapter", scale, residual: rows });
       gpu.copy(merged, rows);
     });
+  });
+}
+
+/** As the products of rows with their experts' matrices: rows of B, and A of each expert and projection. */
+function mergeExperts(
+  { gpu }: Model,
+  { experts, weight: { weight } }: ExpertLinear,
+  { a, b, projections, scale }: ExpertLoraGroup,
+): void {
+  const [rows] = weight.shape;
+  const count = experts * projections;
+  gpu.scope(() => {
+    const offsets = Uint32Array.from({ length: count + 1 }, (_, i) => i * rows / count);
+    const pairs = Uint32Array.from({ length: rows }, (_, row) => row);
+    const list = gpu.from(pairs, [rows], "u32", "merged rows");
+    const grouping = { offsets: gpu.from(offsets, [count + 1], "u32"), list, places: list };
+    const change = gpu.tensor(weight.shape, "f32", "merged weights");
+    groupedProduct(
+      gpu,
+      "nn",
+      b.weight,
+      { stacked: a.weight, experts: count },
+      { ...grouping, chosen: 1 },
+      change,
+      { label: "merge adapter of experts", rowsOf: "places", scale },
+    );
+    add(gpu, change, weight);
   });
 }

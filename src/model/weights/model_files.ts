@@ -1,11 +1,12 @@
 /** The files that a model is saved as. */
 
 import { modelConfigJson } from "./config/config_json.ts";
-import type { NamedTensor, Parameters } from "../decoder/parameters.ts";
+import type { NamedTensor } from "../decoder/parameters.ts";
 import { float32ToBfloat16, float32ToFloat16 } from "../decoder/half_precision.ts";
 import type { FileContent } from "./file_content.ts";
 import type { LoadedModel } from "./model_folder.ts";
 import { peftConfigJson } from "./peft.ts";
+import { peftTensors } from "./peft_experts.ts";
 import { encodeSafetensors, type TensorStream } from "./safetensors.ts";
 
 /** Contents by file name; weights are read from the GPU when they are written. */
@@ -21,8 +22,11 @@ export const savedTypes = {
 } as const;
 export type SavedType = keyof typeof savedTypes;
 
-function encode(parameters: Parameters, type: SavedType = "float32"): FileContent {
-  const tensors = [...parameters.tensors()].map(([name, tensor]) => [name, saved(tensor, type)]);
+function encode(
+  named: ReadonlyMap<string, NamedTensor>,
+  type: SavedType = "float32",
+): FileContent {
+  const tensors = [...named].map(([name, tensor]) => [name, saved(tensor, type)]);
   return encodeSafetensors(Object.fromEntries(tensors), { format: "pt" });
 }
 
@@ -41,11 +45,11 @@ function saved({ shape, pieces }: NamedTensor, type: SavedType): TensorStream {
  * The files of a model folder that `transformers` opens, or of an adapter's that `peft` opens.
  */
 export function modelFiles(loaded: LoadedModel): ModelFiles {
-  const { adapter } = loaded.model;
+  const { adapter, config } = loaded.model;
   return adapter === null ? wholeModelFiles(loaded) : {
-    "adapter_config.json": json(peftConfigJson(adapter.config, adapter.basePath)),
+    "adapter_config.json": json(peftConfigJson(adapter.config, adapter.basePath, config)),
     ...tokenizerFiles(loaded),
-    "adapter_model.safetensors": encode(adapter.parameters),
+    "adapter_model.safetensors": encode(peftTensors(config, adapter.config, adapter.parameters)),
   };
 }
 
@@ -68,6 +72,6 @@ export function wholeModelFiles(loaded: LoadedModel, type: SavedType = "float32"
       ? { "generation_config.json": json({ eos_token_id: stopTokens }) }
       : {}),
     ...tokenizerFiles(loaded),
-    "model.safetensors": encode(model.parameters, type),
+    "model.safetensors": encode(model.parameters.tensors(), type),
   };
 }

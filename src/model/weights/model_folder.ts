@@ -4,7 +4,8 @@ import { UserError } from "../../base/user_error.ts";
 import { initialiseAdapter } from "../decoder/initialise.ts";
 import { parameterBlocks } from "../decoder/layout.ts";
 import { checkWeights, loadWeights } from "./load_weights.ts";
-import { loraBlocks, type LoraConfig, targetsIn } from "../decoder/lora.ts";
+import { type LoraConfig, targetsIn } from "../decoder/lora.ts";
+import { checkedAdapterWeights } from "./adapter_folder.ts";
 import { Model } from "../decoder/model.ts";
 import { type ModelSource, openModelSource } from "./model_source.ts";
 import type { ParameterOptions, TrainedStorage } from "../decoder/parameters.ts";
@@ -128,9 +129,9 @@ async function putOnGpu(
       storage: options.trainedStorage,
     });
   }
-  if (adapter && !gpu.isRehearsal) {
-    checkWeights(adapter.weights, loraBlocks(source.config, adapter.config));
-  }
+  const adapterWeights = adapter && !gpu.isRehearsal
+    ? checkedAdapterWeights(source.config, adapter.config, adapter.weights)
+    : null;
   const base = bases
     ? await bases.get(gpu, source, storage)
     : await loadFrozen(gpu, source, storage);
@@ -139,7 +140,7 @@ async function putOnGpu(
     model = base.adapted(config && { config, basePath, trained: gradients });
     const parameters = model.adapter?.parameters;
     if (gpu.isRehearsal) return model;
-    if (parameters && adapter) await loadWeights(gpu, parameters, adapter.weights);
+    if (parameters && adapterWeights) await loadWeights(gpu, parameters, adapterWeights);
     else if (parameters) initialiseAdapter(parameters, seed);
     return model;
   } catch (error) {

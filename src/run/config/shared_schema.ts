@@ -192,7 +192,7 @@ export const loraSchema = section({
   ),
   targets: z.array(oneOf([...loraTargets]), { error: `a list of ${loraTargets.join(", ")}` })
     .min(1, "at least one projection").default([...loraTargets]).describe(
-      "Projections that are changed, by the names that most models have; where a model has others in their places, these: Phi-3 one for several, LFM2 out_proj, w1, w3 and w2, and in its convolutions in_proj for q_proj, k_proj and v_proj together, Qwen3.5 in its DeltaNets in_proj_qkv, in_proj_z, in_proj_b and in_proj_a for these, and out_proj for o_proj. A model with experts takes no gate_proj, up_proj or down_proj.",
+      "Projections that are changed, by the names that most models have; where a model has others in their places, these: Phi-3 one for several, LFM2 out_proj, w1, w3 and w2, and in its convolutions in_proj for q_proj, k_proj and v_proj together, Qwen3.5 in its DeltaNets in_proj_qkv, in_proj_z, in_proj_b and in_proj_a for these, and out_proj for o_proj. In a model with experts gate_proj, up_proj and down_proj are each expert's too, the first two only together.",
     ),
 }).check(({ value, issues }) => {
   if (value.rank % 4 !== 0) {

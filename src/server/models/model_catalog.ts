@@ -4,6 +4,7 @@ import { exists } from "../../platform/files/atomic_file.ts";
 import { filesMark } from "../../platform/files/file_mark.ts";
 import { UserError } from "../../base/user_error.ts";
 import { openAdapterFolder } from "../../model/weights/adapter_folder.ts";
+import { zerosOf } from "../../model/weights/peft_experts.ts";
 import { openGguf } from "../../model/weights/gguf_file.ts";
 import { openSafetensorsWeights } from "../../model/weights/safetensors_weights.ts";
 import type { WeightFile } from "../../model/weights/weight_file.ts";
@@ -84,8 +85,16 @@ async function describeModel(path: string, kind: FoundModel["kind"]): Promise<De
     using adapter = openAdapterFolder(path);
     const { basePath: base, weights } = adapter;
     const isThere = exists(base);
+    const zeros = weights.tensors.entries().reduce(
+      (sum, [name, { shape }]) => sum + zerosOf(adapter.config, name, shape),
+      0,
+    );
     return {
-      ...{ parameters: countOf(weights), base, hasChat: isThere ? hasTemplate(base) : null },
+      ...{
+        parameters: countOf(weights) - zeros,
+        base,
+        hasChat: isThere ? hasTemplate(base) : null,
+      },
       problem: isThere ? null : `Its base ${base} is not there.`,
     };
   } catch (error) {

@@ -1,9 +1,7 @@
 import { basename, join } from "node:path";
 import { fileMark, filesMark } from "../../platform/files/file_mark.ts";
 import { UserError } from "../../base/user_error.ts";
-import { loraBlocks } from "../../model/decoder/lora.ts";
-import { openAdapterFolder } from "../../model/weights/adapter_folder.ts";
-import { checkWeights } from "../../model/weights/load_weights.ts";
+import { checkedAdapterWeights, openAdapterFolder } from "../../model/weights/adapter_folder.ts";
 import { STATE_FILE } from "../../run/store/stored_checkpoint.ts";
 import { RequestProblem } from "../http/problem.ts";
 import type { RunPolicy, ServedInfo, ServedSource, ServingOptions } from "./messages.ts";
@@ -189,7 +187,7 @@ export class ServedModels implements AsyncDisposable {
     }
     const base = this.#baseOf(parent);
     using adapter = openAdapterFolder(folder);
-    checkWeights(adapter.weights, loraBlocks(base.text.config, adapter.config));
+    checkedAdapterWeights(base.text.config, adapter.config, adapter.weights);
     const served: Served = {
       ...base,
       ...{ name, path: folder, adapter: Deno.realPathSync(folder), parent: base.name },

@@ -3,9 +3,15 @@
 import assert from "node:assert/strict";
 import { pagesFor } from "../../../src/engine/sampling/kv_cache.ts";
 import { forwardSequences } from "../../../src/engine/training/forward.ts";
+import type { Model } from "../../../src/model/decoder/model.ts";
 import { RandomStream } from "../../../src/random/philox.ts";
 import { onEveryGpu } from "../../kernels/harness.ts";
-import { familyModel } from "../../model/families.ts";
+import {
+  expertAdapterConfig,
+  expertAdapterNames,
+  expertAdapters,
+} from "../../model/expert_adapters.ts";
+import { familyModel, setFamilyAdapter } from "../../model/families.ts";
 import { alone, ask, content, finish, plain, withSampler } from "./wanted.ts";
 
 /** Of each family one with all that it has: biases, scales, layers without rotation, a part of a head rotated; convolutions; experts; DeltaNets. */
@@ -32,44 +38,63 @@ const names = [
   "qwen3_5-5",
 ];
 
+async function assertTrainingsBits(model: Model): Promise<void> {
+  const { vocabularySize, maxPositions } = model.config;
+  const tokens = (length: number, seed: number) => {
+    const random = new RandomStream(seed, 97);
+    return Uint32Array.from({ length }, () => random.integer(vocabularySize));
+  };
+  const beginning = tokens(20, 1);
+  const wanted = Array.from({ length: 9 }, (_, i) => {
+    const prompt = Uint32Array.of(...i % 3 < 2 ? beginning : [], ...tokens(1 + i, 2 + i));
+    const maximumResponse = Math.min(30, maxPositions - prompt.length);
+    return { ...plain, prompt, sequenceId: i, maximumResponse };
+  });
+  const expected = await alone(model, wanted);
+  const needed = wanted.map(({ prompt, maximumResponse }) =>
+    pagesFor(prompt.length + maximumResponse)
+  );
+  const pages = Math.floor(needed.reduce((sum, count) => sum + count, 0) / 3);
+  await withSampler(model, { slots: 9, stepsBetweenReadbacks: 6, pages }, async (sampler) => {
+    const asked = wanted.map((one) => ask(sampler, one).response);
+    await finish(sampler);
+    const found = await Promise.all(asked);
+    assert.deepEqual(found.map(content), expected.map(content));
+    assert.ok(found.some(({ timesPutBack }) => timesPutBack > 0));
+    assert.ok(found.some(({ cachedTokens }) => cachedTokens > 0));
+  });
+  const sequences = wanted.map(({ prompt }, i) => ({
+    tokens: Uint32Array.of(...prompt, ...expected[i].tokens.subarray(0, -1)),
+    targets: expected[i].tokens,
+    first: prompt.length - 1,
+  }));
+  const options = { microBatchTokens: 128, sharePrompts: true };
+  const again = await forwardSequences(model, sequences, options);
+  assert.deepEqual(again.map(({ logProbs }) => logProbs), expected.map((one) => one.logProbs));
+}
+
 for (const name of names) {
   onEveryGpu(`sampler: ${name} samples with training's bits`, async (gpu) => {
     const model = familyModel(gpu, name, { trained: false });
     try {
-      const { vocabularySize, maxPositions } = model.config;
-      const tokens = (length: number, seed: number) => {
-        const random = new RandomStream(seed, 97);
-        return Uint32Array.from({ length }, () => random.integer(vocabularySize));
-      };
-      const beginning = tokens(20, 1);
-      const wanted = Array.from({ length: 9 }, (_, i) => {
-        const prompt = Uint32Array.of(...i % 3 < 2 ? beginning : [], ...tokens(1 + i, 2 + i));
-        const maximumResponse = Math.min(30, maxPositions - prompt.length);
-        return { ...plain, prompt, sequenceId: i, maximumResponse };
-      });
-      const expected = await alone(model, wanted);
-      const needed = wanted.map(({ prompt, maximumResponse }) =>
-        pagesFor(prompt.length + maximumResponse)
-      );
-      const pages = Math.floor(needed.reduce((sum, count) => sum + count, 0) / 3);
-      await withSampler(model, { slots: 9, stepsBetweenReadbacks: 6, pages }, async (sampler) => {
-        const asked = wanted.map((one) => ask(sampler, one).response);
-        await finish(sampler);
-        const found = await Promise.all(asked);
-        assert.deepEqual(found.map(content), expected.map(content));
-        assert.ok(found.some(({ timesPutBack }) => timesPutBack > 0));
-        assert.ok(found.some(({ cachedTokens }) => cachedTokens > 0));
-      });
-      const sequences = wanted.map(({ prompt }, i) => ({
-        tokens: Uint32Array.of(...prompt, ...expected[i].tokens.subarray(0, -1)),
-        targets: expected[i].tokens,
-        first: prompt.length - 1,
-      }));
-      const options = { microBatchTokens: 128, sharePrompts: true };
-      const again = await forwardSequences(model, sequences, options);
-      assert.deepEqual(again.map(({ logProbs }) => logProbs), expected.map((one) => one.logProbs));
+      await assertTrainingsBits(model);
     } finally {
       model.release();
+    }
+  });
+}
+
+for (const name of expertAdapterNames) {
+  onEveryGpu(`sampler: ${name} with an adapter on experts samples so`, async (gpu) => {
+    const base = familyModel(gpu, expertAdapters[name], { trained: false });
+    const config = expertAdapterConfig(name, base.config);
+    const model = base.adapted({ config, basePath: "", trained: false });
+    try {
+      setFamilyAdapter(model);
+      await assertTrainingsBits(model);
+    } finally {
+      model.release();
+      base.release();
     }
   });
 }

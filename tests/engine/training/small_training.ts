@@ -9,7 +9,7 @@ import { promptedSequence } from "../../../src/engine/training/sequence.ts";
 import { Trainer } from "../../../src/engine/training/trainer.ts";
 import { type ModelConfig, plainExperts } from "../../../src/model/decoder/config.ts";
 import { initialiseAdapter } from "../../../src/model/decoder/initialise.ts";
-import { loraTargets } from "../../../src/model/decoder/lora.ts";
+import { loraTargets, targetsIn } from "../../../src/model/decoder/lora.ts";
 import { fromStorage } from "../../../src/model/decoder/half_precision.ts";
 import type { Model } from "../../../src/model/decoder/model.ts";
 import { RandomStream } from "../../../src/random/philox.ts";
@@ -97,6 +97,7 @@ export const kinds: Readonly<Record<string, Kind>> = {
   "experts": expertsKind,
   "a DeltaNet and gated attention": deltaKind,
   "an adapter": { config: { tiedEmbeddings: true }, lora: true },
+  "an adapter on experts": { ...expertsKind, lora: true },
 };
 
 /** Opens a model of random weights, always the same. */
@@ -106,7 +107,7 @@ export function modelOf(
 ): { model: Model; release: () => void } {
   const base = tinyModel(gpu, { config, trained: !lora, storage });
   if (!lora) return { model: base, release: () => base.release() };
-  const adapter = { rank: 4, alpha: 8, targets: [...loraTargets] };
+  const adapter = { rank: 4, alpha: 8, targets: targetsIn(base.config, loraTargets) };
   const model = base.adapted({ config: adapter, basePath: "", trained: true });
   assert.ok(model.adapter);
   initialiseAdapter(model.adapter.parameters, 5);

@@ -4,9 +4,20 @@ struct Params {
   experts: u32,
   firstTile: u32,  // of this launch
   tileRows: u32,   // rows of a workgroup's tile
-  columns: u32,    // of C, or of gate and up
-  depth: u32,      // terms of each sum
+  columns: u32,    // of C that are made, or of gate and up
+  depth: u32,      // terms of each sum, a multiple of 4
   chosen: u32,     // pairs of a token
+  strideA: u32,    // elements from one row to the next
+  strideC: u32,
+  firstA: u32,     // where in a row of A the terms begin, and in one of C the columns, multiples of 4
+  firstC: u32,
+  matrixRows: u32, // of an expert in B
+  firstB: u32,     // the one of these that the terms of the sums begin with (nn)
+  scale: f32,
+  //#if ADAPTED
+  rank: u32,       // further terms of each sum
+  innerParts: u32, // projections whose terms lie side by side in a row of inner: one for all columns, or gate and up
+  //#endif
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
@@ -23,6 +34,10 @@ struct Params {
 @group(0) @binding(5) var<storage, read> offsets: array<u32>;
 //#if PICKED
 @group(0) @binding(6) var<storage, read> list: array<u32>;
+//#endif
+//#if ADAPTED
+//#include stored_vectors NAME="inner" BINDING=7 STORAGE="f32"
+//#include stored_vectors NAME="further" BINDING=8 STORAGE="f32"
 //#endif
 //#if GATED
 

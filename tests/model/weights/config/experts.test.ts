@@ -63,18 +63,29 @@ Deno.test("experts: what cannot be is refused by the name of its key", () => {
   ) assert.throws(() => parsed(keys), message);
 });
 
-Deno.test("experts: an adapter changes what lies outside them, and says so", () => {
+Deno.test("experts: an adapter changes their projections and those of layers without any", () => {
   const attention = ["q_proj", "k_proj", "v_proj", "o_proj"] as const;
-  const dense = parsed({ ...qwen3, decoder_sparse_step: 2 });
-  for (const config of [parsed(qwen3), dense, parsed(olmoe)]) {
-    assert.deepEqual(targetsOf(config), attention);
+  const ofExperts = ["experts.gate_proj", "experts.up_proj", "experts.down_proj"] as const;
+  for (const config of [parsed(qwen3), parsed(olmoe)]) {
+    assert.deepEqual(targetsOf(config), [...attention, ...ofExperts]);
+    assert.deepEqual(targetsIn(config, loraTargets), [...attention, ...ofExperts]);
     assert.deepEqual(targetsIn(config, ["q_proj"]), ["q_proj"]);
-    assert.throws(
-      () => targetsIn(config, loraTargets),
-      /gate_proj is a projection of experts .* some of q_proj, k_proj, v_proj, o_proj$/,
-    );
+    assert.deepEqual(targetsIn(config, ["down_proj"]), ["experts.down_proj"]);
+    for (const one of ["gate_proj", "up_proj"] as const) {
+      assert.throws(
+        () => targetsIn(config, ["q_proj", one]),
+        /gate_proj and up_proj of experts are one tensor for PEFT; name both as targets, or neither/,
+      );
+    }
   }
+  const between = parsed({ ...qwen3, decoder_sparse_step: 2 });
+  assert.deepEqual(targetsIn(between, loraTargets), [...loraTargets, ...ofExperts]);
   const mixed = parsed(lfm2);
-  assert.deepEqual(targetsOf(mixed), ["q_proj", "k_proj", "v_proj", "in_proj", "out_proj"]);
-  assert.throws(() => targetsIn(mixed, ["down_proj"]), /down_proj is a projection of experts/);
+  assert.deepEqual(targetsIn(mixed, ["down_proj"]), ["w2", "experts.down_proj"]);
+  assert.deepEqual(targetsIn(mixed, loraTargets), targetsOf(mixed));
+  assert.deepEqual(targetsOf(mixed), [
+    ...["q_proj", "k_proj", "v_proj", "in_proj", "out_proj", "w1", "w3", "w2"],
+    ...ofExperts,
+  ]);
+  assert.throws(() => targetsIn(mixed, ["qkv_proj"]), /the model has no qkv_proj/);
 });
