@@ -33,25 +33,31 @@ export interface Prefill {
   readonly end: number;
   /** Keys from this position on are written; those before it are in the cache. */
   readonly written: number;
+  /** Tokens of which passes before have made its state; 0 where it is still to begin. */
+  readonly begun: number;
   /** Rows of the cache that are copied to others, (from, to), once those from which they come are written. */
   readonly copies: readonly (readonly [number, number])[];
 }
 
 /** Cuts the work into passes of at most so many tokens; a pass may need what those before it wrote. */
-export function cutPrefills(prefills: readonly Prefill[], maximum: number): Prefill[][] {
+export function cutPrefills(
+  prefills: readonly Omit<Prefill, "begun">[],
+  maximum: number,
+): Prefill[][] {
   const passes: Prefill[][] = [[]];
   let room = maximum;
   for (let { first, copies, ...rest } of prefills) {
     const { end } = rest;
+    let begun = 0;
     do {
       if (room === 0 && end > first) {
         passes.push([]);
         room = maximum;
       }
       const stop = Math.min(end, first + room);
-      passes[passes.length - 1].push({ ...rest, first, end: stop, copies });
+      passes[passes.length - 1].push({ ...rest, first, end: stop, begun, copies });
       room -= stop - first;
-      first = stop;
+      first = begun = stop;
       copies = [];
     } while (first < end);
   }

@@ -250,7 +250,7 @@ export class Sampler {
 
   /** Starts waiting sequences in their order while there is room, and computes their tokens so far. */
   async #admit({ cache, tree, pagesPerSlot }: Held): Promise<void> {
-    const prefills: Prefill[] = [];
+    const prefills: Omit<Prefill, "begun">[] = [];
     const sources: CachedPage[] = [];
     const copied = new CopiedRows();
     while (this.#waiting.length > 0 && this.#active.length < this.slots) {
