@@ -28,8 +28,17 @@ export const familyNumbers = (() => {
   };
 })();
 
+/** Models of families whose other ones are none that GGUF files have a place for, by name; transformers computed none. */
+export const ggufModels: FamilyModels["models"] = {
+  "qwen3_5-gguf": {
+    ...families.models["qwen3_5-3"],
+    num_hidden_layers: 3,
+    layer_types: ["linear_attention", "full_attention", "linear_attention"],
+  },
+};
+
 export const familyConfig = (name: string): ModelConfig =>
-  parseModelConfig(families.models[name], `${name}/config.json`);
+  parseModelConfig(families.models[name] ?? ggufModels[name], `${name}/config.json`);
 
 /** [size] numbers of -1 to 1 as `uniform` of tests/fixtures/dump_families.py makes them. */
 function uniform(size: number, seed: number): Float32Array<ArrayBuffer> {

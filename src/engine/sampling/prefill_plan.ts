@@ -31,6 +31,8 @@ export interface Prefill {
   /** Positions `first` to `end` - 1 are computed. */
   readonly first: number;
   readonly end: number;
+  /** Tokens of which passes before have made its state; 0 where it is still to begin. */
+  readonly begun: number;
   /** By reach. */
   readonly places: readonly PrefillPlaces[];
 }
@@ -86,7 +88,7 @@ export class PrefillPlan {
       partial !== null && (window === null || computed === copied)
     );
     fillPages(tree, sequence, whole * pageTokens, sequence.position);
-    let first = computed;
+    let first = computed, begun = 0;
     let copies = isCopied;
     do {
       if (first > computed) this.cut();
@@ -105,10 +107,10 @@ export class PrefillPlan {
         }),
         copies: copies[r] && partial ? this.#copy(partial, sequence, whole, r) : [],
       }));
-      this.#passes[this.#passes.length - 1].push({ sequence, first, end, places });
+      this.#passes[this.#passes.length - 1].push({ sequence, first, end, begun, places });
       this.#room -= end - first;
       this.#passed.push(...takePassed(this.paged, sequence, end));
-      first = end;
+      first = begun = end;
       copies = reaches.map(() => false);
     } while (first < sequence.position);
     this.#holdFirstWindow(sequence, count);

@@ -4,12 +4,13 @@ import type { Tensor } from "../../gpu/tensor.ts";
 import { pagedSegments } from "../../kernels/attention/attention_segments.ts";
 import { deltaHeads } from "../../kernels/delta/delta_inputs.ts";
 import { deltaRuleForward } from "../../kernels/delta/delta_rule.ts";
-import { type Walk, walkArray, walkWords } from "../../kernels/delta/delta_walks.ts";
+import { walkArray, walkWords } from "../../kernels/delta/delta_walks.ts";
 import { gatherRows } from "../../kernels/layers/gather_rows.ts";
 import { deltaOf, roomForHeads } from "../../model/decoder/delta.ts";
 import type { Layer, Model } from "../../model/decoder/model.ts";
 import type { LayerCache } from "./kv_cache.ts";
 import type { Prefill } from "./prefill_plan.ts";
+import { prefillWalks } from "./prefill_walks.ts";
 
 /** Rows that are walked at once, which bounds what is made of them. */
 const stretchRows = 8192;
@@ -24,7 +25,7 @@ interface Stretch {
   readonly walks: Tensor;
 }
 
-/** All that the sequences of a pass have in the cache when it is done, which every layer walks from the beginning. */
+/** The way through what the sequences of a pass have in the cache when it is done, which every layer walks. */
 export interface PassStates {
   /** Null where no sequence has a page yet. */
   readonly pageTable: Tensor | null;
@@ -33,7 +34,8 @@ export interface PassStates {
 
 /**
  * The way to the states of a pass. A state is made of all tokens before it, from the beginning, wherever these come from:
- * they may have been computed for others, before or in the same pass. That takes no products with weights.
+ * they may have been computed for others, before or in the same pass. That takes no products with weights. A beginning
+ * that several have is walked once, and what an earlier pass has walked of a sequence is not walked again.
  *
  * @returns null where no layer has states, or nobody any
  */
@@ -46,7 +48,7 @@ export function passStates(model: Model, pass: readonly Prefill[]): PassStates |
     pages.push(...sequence.pageNumbers(0));
     return first;
   });
-  const stretches = cutStretches(pass, Math.min(stretchRows, tokensPerPass));
+  const stretches = prefillWalks(pass, Math.min(stretchRows, tokensPerPass));
   return {
     pageTable: pages.length === 0
       ? null
@@ -74,46 +76,6 @@ export function passStates(model: Model, pass: readonly Prefill[]): PassStates |
       };
     }),
   };
-}
-
-/** Tokens `begin` to `end` - 1 of a sequence of a pass. */
-interface Part {
-  /** Which of the pass. */
-  readonly place: number;
-  readonly begin: number;
-  readonly end: number;
-  readonly walk: Walk;
-}
-
-/** Cuts the sequences of a pass, each from its beginning, into stretches of at most so many rows. */
-function cutStretches(pass: readonly Prefill[], most: number): Part[][] {
-  const stretches: Part[][] = [[]];
-  let row = 0, outputRow = 0;
-  pass.forEach(({ sequence: { stateRow }, first, end: last }, place) => {
-    let begin = 0;
-    do {
-      if (row === most) {
-        stretches.push([]);
-        row = 0;
-      }
-      const end = Math.min(last, begin + most - row);
-      const walk = {
-        row,
-        count: end - begin,
-        start: begin > 0 ? stateRow : null,
-        end: stateRow,
-        skipped: Math.max(0, Math.min(end, first) - begin),
-        outputRow: outputRow + Math.max(0, begin - first),
-        firstChild: 0,
-        children: 0,
-      };
-      stretches[stretches.length - 1].push({ place, begin, end, walk });
-      row += end - begin;
-      begin = end;
-    } while (begin < last);
-    outputRow += last - first;
-  });
-  return stretches;
 }
 
 /**

@@ -30,6 +30,21 @@ export interface PackedPiece {
    * family pair the rows that are rotated together. 0 leaves the rows in their order.
    */
   readonly interleavedHead: number;
+  /**
+   * Groups of `each` columns that are to be moved: group r·keyHeads + k to k·perKey + r. GGUF files have the value heads
+   * of a DeltaNet in that order. Left out, columns stay.
+   */
+  readonly columnHeads?: {
+    readonly keyHeads: number;
+    readonly perKey: number;
+    /** A multiple of `wholeElements` of the weights. */
+    readonly each: number;
+  };
+}
+
+/** Elements of which weights of a type are made, and within which nothing can be moved. */
+export function wholeElements(dtype: Tensor["dtype"]): number {
+  return isQuantised(dtype) ? (dtype === "q4k" ? 64 : 32) : 4;
 }
 
 /**
@@ -59,15 +74,17 @@ export function unpackHalves(gpu: Gpu, halves: Tensor, floats: Tensor): void {
  */
 export function unpack(gpu: Gpu, packed: Tensor, weights: Tensor, piece: PackedPiece): void {
   const { type, elements, firstElement, width, targetStart, interleavedHead } = piece;
+  const { keyHeads, perKey, each } = piece.columnHeads ?? { keyHeads: 1, perKey: 1, each: 0 };
   const block = storedTypes[type];
   expectShape("unpack", "packed", packed, [-1], "u32");
   expectShape("unpack", "weights", weights, [-1], weights.dtype);
   const { dtype } = weights;
-  const alignment = isQuantised(dtype) ? (dtype === "q4k" ? 64 : 32) : 4;
+  const alignment = wholeElements(dtype);
   const perLane = dtype === "q4" || dtype === "q4k" ? 8 : 4;
   if (
-    [elements, firstElement, targetStart, width].some((count) => count % alignment !== 0) ||
+    [elements, firstElement, targetStart, width, each].some((count) => count % alignment !== 0) ||
     (isQuantised(dtype) && !isKeptAs(dtype, type)) ||
+    (each > 0 && width !== keyHeads * perKey * each) ||
     elements % block.elements !== 0 ||
     packed.bytes < storedBytes(type, elements) ||
     targetStart + firstElement + elements > Math.min(weights.size, 2 ** 32)
@@ -92,7 +109,10 @@ export function unpack(gpu: Gpu, packed: Tensor, weights: Tensor, piece: PackedP
         WORKGROUP,
       },
     },
-    { elements, firstElement, targetStart, width, headDim: interleavedHead },
+    {
+      ...{ elements, firstElement, targetStart, width, headDim: interleavedHead },
+      ...{ groupWidth: each, keyHeads, perKey },
+    },
     { packed, weights },
     gpu.grid(Math.ceil(elements / perLane / WORKGROUP)),
     { bytes: packed.bytes + elements * bytesOf(dtype) },

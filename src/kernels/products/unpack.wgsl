@@ -11,6 +11,9 @@ struct Params {
   targetStart: u32,   // the tensor's place in the target
   width: u32,         // elements of a row
   headDim: u32,       // not 0: the rows of a head have the two halves of the rotation interleaved
+  groupWidth: u32,    // not 0: groups of so many columns, keyHeads · perKey of them, are moved
+  keyHeads: u32,
+  perKey: u32,
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
@@ -162,8 +165,15 @@ fn elementAt(index: u32) -> f32 {
 }
 //#endif
 
-// Row h·D + 2·b + a of the file is row h·D + a·D/2 + b of the model.
+// Row h·D + 2·b + a of the file is row h·D + a·D/2 + b of the model, and group r·keyHeads + k of columns is group
+// k·perKey + r.
 fn placeOf(element: u32) -> u32 {
+  if (params.groupWidth != 0u) {
+    let column = element % params.width;
+    let group = column / params.groupWidth;
+    let moved = group % params.keyHeads * params.perKey + group / params.keyHeads;
+    return element - column + moved * params.groupWidth + column % params.groupWidth;
+  }
   if (params.headDim == 0u) {
     return element;
   }

@@ -3,8 +3,9 @@ import type { ModelConfig } from "../decoder/config.ts";
 import { ropeDivisors, type RopeScaling } from "../decoder/rope_scaling.ts";
 import { parseModelConfig } from "./config/config_json.ts";
 import type { Json } from "./config/config_keys.ts";
-import { familyOfGguf, ggufFamilies } from "./config/families.ts";
+import { familyOfGguf, namedFamilies } from "./config/families.ts";
 import type { GgufFile } from "./gguf_file.ts";
+import { deltaKeys } from "./gguf_delta.ts";
 import { ropeFactorsName, shortFactorsName } from "./gguf_names.ts";
 
 type Value = (key: string) => unknown;
@@ -24,7 +25,7 @@ export function ggufConfig(file: GgufFile): ModelConfig {
   const name = metadata["general.architecture"];
   const family = familyOfGguf(name);
   if (family === null) {
-    const known = new Set(ggufFamilies.map(({ gguf }) => gguf.name));
+    const known = new Set(namedFamilies.map(({ gguf }) => gguf.name));
     throw new UserError(
       `${path}: general.architecture is ${JSON.stringify(name)}; supported: ${
         [...known].join(", ")
@@ -42,12 +43,16 @@ export function ggufConfig(file: GgufFile): ModelConfig {
     : { kvHeads: value("attention.head_count_kv"), convolves: null };
   const headDim = value("attention.key_length") ??
     Number(value("embedding_length")) / Number(heads);
+  // Of qwen35's, the last ones may guess the token after the next one.
+  const layers = family.gguf.hasDelta
+    ? Number(value("block_count")) - Number(value("nextn_predict_layers") ?? 0)
+    : value("block_count");
   const config = parseModelConfig({
     model_type: family.architecture,
     vocab_size: tensors.get("model.embed_tokens.weight")?.shape[0],
     hidden_size: value("embedding_length"),
     intermediate_size: value("feed_forward_length"),
-    num_hidden_layers: value("block_count"),
+    num_hidden_layers: layers,
     num_attention_heads: heads,
     num_key_value_heads: kvHeads,
     head_dim: headDim,
@@ -83,6 +88,7 @@ export function ggufConfig(file: GgufFile): ModelConfig {
     norm_topk_prob: family.gguf.experts?.normalised,
     use_expert_bias: family.gguf.experts?.isBiased,
     num_dense_layers: value("leading_dense_block_count") ?? 0,
+    ...(family.gguf.hasDelta ? deltaKeys(path, value, Number(layers)) : {}),
     ...ropeKeys(file, String(name), value, Number(headDim)),
   }, path);
   const { normEpsilon, scales } = config;

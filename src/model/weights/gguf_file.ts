@@ -1,11 +1,22 @@
 import { mostExperts } from "../decoder/config.ts";
-import { convolutionNames } from "../decoder/names.ts";
 import { GGMLQuantizationType, gguf } from "@huggingface/gguf";
 import { type OpenFile, SeekMode } from "../../platform/system/files.ts";
+import { joinBytes } from "../../base/join_bytes.ts";
 import { UserError } from "../../base/user_error.ts";
 import { isStoredType, storedBytes, storedTypes } from "../../kernels/parts/stored_type.ts";
 import { openForReading, readExactly } from "./file_reading.ts";
-import { ggufTensorName, hasOneAdded, isInterleaved, stackedNames } from "./gguf_names.ts";
+import { familyOfGguf } from "./config/families.ts";
+import { headsInHeader } from "./gguf_delta.ts";
+import {
+  areTaps,
+  ggufTensorName,
+  hasOneAdded,
+  isInterleaved,
+  isNegatedPower,
+  layerInGguf,
+  stackedNames,
+} from "./gguf_names.ts";
+import { type DeltaHeads, type HeadsPlace, headsPlace, stretchesInFile } from "./value_heads.ts";
 import type { StoredTensor, WeightFile } from "./weight_file.ts";
 
 /** Values of a GGUF header by key; numbers of 64 bits are bigint. */
@@ -23,6 +34,8 @@ interface Place {
   readonly begin: number;
   /** End in the file, exclusive. */
   readonly end: number;
+  /** The value heads of a DeltaNet, where its rows lie in another order than the model's; a row's bytes. */
+  readonly heads?: { readonly place: HeadsPlace; readonly rowBytes: number };
 }
 
 function damaged(path: string, what: string): UserError {
@@ -41,15 +54,20 @@ export async function openGguf(path: string): Promise<GgufFile> {
   const file = openForReading(path);
   try {
     const size = file.statSync().size;
-    const { tensorInfos, tensorDataOffset, littleEndian, ...header } = await readHeader(path, file);
-    const metadata: GgufMetadata = { ...header.metadata };
+    const { tensorInfos, tensorDataOffset, littleEndian, ...rest } = await readHeader(path, file);
+    const metadata: GgufMetadata = { ...rest.metadata };
     if (!littleEndian) throw new UserError(`${path} is a big-endian file; expected little-endian`);
     const architecture = String(metadata["general.architecture"]);
-    const headDim = headDimOf(metadata, architecture);
+    const value = (key: string) => metadata[`${architecture}.${key}`];
+    const header = {
+      ...{ path, size, architecture, headDim: headDimOf(metadata, architecture) },
+      delta: headsInHeader(value),
+    };
+    const layers = layersOf(architecture, value);
     const places = tensorInfos.flatMap(({ name, shape, dtype, offset }): Place[] => {
+      if ((layerInGguf(name) ?? -1) >= layers) return [];
       const begin = Number(tensorDataOffset) + Number(offset);
-      const dimensions = shape.map(Number);
-      const place = placeTensor(path, size, architecture, headDim, name, dimensions, dtype, begin);
+      const place = placeTensor(header, name, shape.map(Number), dtype, begin);
       return expertPlaces(place, stackedNames(architecture, name));
     });
     checkOverlap(path, places);
@@ -61,8 +79,18 @@ export async function openGguf(path: string): Promise<GgufFile> {
       read(name, begin, bytes) {
         const place = byName.get(name);
         if (!place) throw new Error(`${path} has no tensor ${name}`);
-        file.seekSync(place.begin + begin, SeekMode.Start);
-        return readExactly(file, bytes, path);
+        const readAt = (first: number, count: number) => {
+          file.seekSync(place.begin + first, SeekMode.Start);
+          return readExactly(file, count, path);
+        };
+        if (!place.heads) return readAt(begin, bytes);
+        const { place: heads, rowBytes } = place.heads;
+        return joinBytes(
+          Array.from(
+            stretchesInFile(heads, rowBytes, begin, bytes),
+            (one) => readAt(one.begin, one.size),
+          ),
+        );
       },
       [Symbol.dispose]: () => file.close(),
     };
@@ -104,17 +132,31 @@ function headDimOf(metadata: GgufMetadata, architecture: string): number {
   return Number.isInteger(dim) && dim > 0 ? dim : 0;
 }
 
+/** The layers of the model itself: those behind them, which guess the token after the next one, are left where they are. */
+function layersOf(architecture: string, value: (key: string) => unknown): number {
+  const guessing = familyOfGguf(architecture)?.gguf.hasDelta
+    ? Number(value("nextn_predict_layers") ?? 0)
+    : 0;
+  return guessing > 0 ? Number(value("block_count")) - guessing : Infinity;
+}
+
 /** The shape by which Hugging Face knows it: taps of a convolution, [C, L] in the file, are [C, 1, L]. */
 function shapeOf(name: string, shape: readonly number[]): readonly number[] {
-  const isTaps = name.endsWith(`.${convolutionNames.weight}.weight`) && shape.length === 2;
-  return isTaps ? [shape[0], 1, shape[1]] : shape;
+  return areTaps(name) && shape.length === 2 ? [shape[0], 1, shape[1]] : shape;
+}
+
+/** What a file is to its tensors. */
+interface Header {
+  readonly path: string;
+  /** Bytes of the file. */
+  readonly size: number;
+  readonly architecture: string;
+  readonly headDim: number;
+  readonly delta: DeltaHeads | null;
 }
 
 function placeTensor(
-  path: string,
-  size: number,
-  architecture: string,
-  headDim: number,
+  { path, size, architecture, headDim, delta }: Header,
   ggufName: string,
   dimensions: readonly number[],
   dtype: number,
@@ -141,18 +183,37 @@ function placeTensor(
     );
   }
   const name = ggufTensorName(architecture, ggufName);
+  const shape = shapeOf(name, dimensions.toReversed());
+  const heads = placeOfHeads(delta, name, shape);
   return {
     name,
     tensor: {
       type,
-      shape: shapeOf(name, dimensions.toReversed()),
+      shape,
       interleavedHead: isInterleaved(architecture, ggufName) ? headDim : 0,
       hasOneAdded: hasOneAdded(architecture, name),
+      isNegatedPower: isNegatedPower(name),
+      ...(heads?.axis === "columns" ? { columnHeads: heads } : {}),
       file: path,
     },
     begin,
     end,
+    ...(heads?.axis === "rows"
+      ? { heads: { place: heads, rowBytes: (end - begin) / shape[0] } }
+      : {}),
   };
+}
+
+/** Where the value heads lie of a tensor that has as many rows or columns as the header says; the others are refused later. */
+function placeOfHeads(
+  delta: DeltaHeads | null,
+  name: string,
+  shape: readonly number[],
+): HeadsPlace | null {
+  const place = headsPlace(delta, name);
+  if (!place) return null;
+  const { keyHeads, perKey, first, each, axis } = place;
+  return shape[axis === "rows" ? 0 : 1] === first + keyHeads * perKey * each ? place : null;
 }
 
 /** The matrices of experts that lie one after the other in a tensor [E, rows, columns]; other tensors stay as they are. */

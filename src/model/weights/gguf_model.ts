@@ -12,9 +12,11 @@ import type { NamedTensor } from "../decoder/parameters.ts";
 import { ropeDivisors } from "../decoder/rope_scaling.ts";
 import { leadingDense } from "./config/experts.ts";
 import type { FileContent } from "./file_content.ts";
+import { deltaOf, deltaValues } from "./gguf_delta.ts";
 import {
   hasOneAdded,
   isInterleaved,
+  isNegatedPower,
   longFactorsName,
   nameInGguf,
   ropeFactorsName,
@@ -26,6 +28,7 @@ import { tokenizerValues } from "./gguf_tokenizer_values.ts";
 import { encodeGguf, type GgufTensorStream, ggufValue, type GgufValues } from "./gguf_writing.ts";
 import type { LoadedModel } from "./model_folder.ts";
 import { quantise, type WrittenBlock } from "./quantise.ts";
+import { columnsInFile, type HeadsPlace, headsPlace, rowsInFile } from "./value_heads.ts";
 
 /** What the matrices of a file can be written as, and the format's number for a file of them. */
 export const ggufTypes = {
@@ -85,8 +88,12 @@ export async function ggufFile(
       return stacked(inFile, parts.map(([, part]) => part), written);
     }
     const head = isInterleaved(architecture, inFile) ? config.headDim : 0;
-    const one = hasOneAdded(architecture, tensor) ? plusOne(stored) : stored;
-    return stream(inFile, one, written, head);
+    const numbers = hasOneAdded(architecture, tensor)
+      ? each(stored, (weight) => weight + 1)
+      : isNegatedPower(tensor)
+      ? each(stored, negatedPower)
+      : stored;
+    return stream(inFile, inOrder(headsPlace(deltaOf(config), tensor), numbers), written, head);
   });
   return await encodeGguf({
     ...generalValues(config, name),
@@ -99,12 +106,36 @@ export async function ggufFile(
   }, [...ropeFactors(config), ...tensors]);
 }
 
-/** A norm's weights as a file has them that adds 1. */
-function plusOne({ shape, pieces }: NamedTensor): NamedTensor {
+/** Another number for each. */
+function each({ shape, pieces }: NamedTensor, change: (number: number) => number): NamedTensor {
   return {
     shape,
     async *pieces() {
-      for await (const piece of pieces()) yield piece.map((weight) => weight + 1);
+      for await (const piece of pieces()) yield piece.map(change);
+    },
+  };
+}
+
+/** How much a head lets go, −exp of what is learned. @throws UserError when f32 has no such number */
+function negatedPower(log: number): number {
+  const decay = Math.fround(-Math.exp(log));
+  if (decay < 0 && Number.isFinite(decay)) return decay;
+  throw new UserError(
+    `A DeltaNet's A_log is ${log}, of which llama.cpp's f32 does not keep the power; export a folder instead, without --gguf`,
+  );
+}
+
+/** A tensor with the value heads of a DeltaNet as a file has them; as it is where there are none to move. */
+function inOrder(place: HeadsPlace | null, tensor: NamedTensor): NamedTensor {
+  if (place === null) return tensor;
+  const { shape, pieces } = tensor;
+  const width = shape.slice(1).reduce((product, n) => product * n, 1);
+  return {
+    shape,
+    async *pieces() {
+      if (place.axis === "rows") return yield* rowsInFile(place, width, pieces);
+      const rows = width * Math.max(1, Math.floor(PIECE / width));
+      for await (const piece of inUnits(pieces(), rows)) yield columnsInFile(place, piece);
     },
   };
 }
@@ -131,16 +162,20 @@ export async function ggufAdapter(
     const match = /^base_model\.model\.(.+)\.lora_([AB])\.weight$/.exec(peft);
     if (match === null) throw new Error(`an adapter's tensor is called ${peft}`);
     const tensor = nameInGguf(architecture, `${match[1]}.weight`);
-    return { tensor, stored, inFile: `${tensor}.lora_${match[2].toLowerCase()}` };
+    const heads = headsPlace(deltaOf(config), `${match[1]}.weight`);
+    return { tensor, stored, heads, inFile: `${tensor}.lora_${match[2].toLowerCase()}` };
   });
   const tensors = Array.from(Map.groupBy(all, ({ inFile }) => inFile), ([inFile, parts]) => {
-    const [{ tensor, stored }] = parts;
+    const [{ tensor, stored, heads }] = parts;
     if (stackedNames(architecture, tensor)) {
       return stacked(inFile, parts.map(({ stored }) => stored), "F32");
     }
     // B has the rows of the projection that it changes.
     const isRows = inFile.endsWith("b") && isInterleaved(architecture, tensor);
-    return stream(inFile, stored, "F32", isRows ? config.headDim : 0);
+    const head = isRows ? config.headDim : 0;
+    // A has the columns, B the rows.
+    const isMoved = heads?.axis === (inFile.endsWith("a") ? "columns" : "rows");
+    return stream(inFile, inOrder(isMoved ? heads : null, stored), "F32", head);
   });
   return await encodeGguf({
     ...generalValues(config, name),
@@ -172,6 +207,7 @@ function shapeValues(config: ModelConfig): GgufValues {
     vocab_size: whole(config.vocabularySize),
     ...rotationValues(config),
     ...familyValues(config),
+    ...(traitsOf(config.architecture).hasDelta ? deltaValues(config, rotationOf(config).size) : {}),
     ...expertValues(config),
   };
   const { name } = traitsOf(config.architecture);
@@ -209,7 +245,7 @@ function familyValues({ architecture, kinds, scales, caps }: ModelConfig): GgufV
     };
   }
   // Without it, older readers take a model of this shape for one that slides.
-  if (traitsOf(architecture).hasParts) return { "attention.sliding_window": whole(0) };
+  if (traitsOf(architecture).hasLongFactors) return { "attention.sliding_window": whole(0) };
   const taps = kinds.find(({ taps }) => taps !== undefined)?.taps;
   if (taps !== undefined) return { "shortconv.l_cache": whole(taps) };
   const sliding = kinds.find(({ window }) => window !== null);

@@ -1,6 +1,13 @@
 /** Names that llama.cpp gives the tensors of a model, in the words of Hugging Face. */
 
-import { expertModule, lastName, type ModuleNames, moduleNames } from "../decoder/names.ts";
+import {
+  convolutionNames,
+  deltaNames,
+  expertModule,
+  lastName,
+  type ModuleNames,
+  moduleNames,
+} from "../decoder/names.ts";
 import { familyOfGguf } from "./config/families.ts";
 
 const outside: Readonly<Record<string, string>> = {
@@ -41,11 +48,10 @@ export const longFactorsName = "rope_factors_long.weight";
  * @param architecture of the file
  */
 export function ggufTensorName(architecture: string, name: string): string {
-  const bias = /^blk\.(\d+)\.exp_probs_b\.bias$/.exec(name);
   const family = familyOfGguf(architecture);
-  if (bias && family?.gguf.experts?.isBiased) {
-    return `model.layers.${bias[1]}.${moduleNames(family.architecture).expertBias}`;
-  }
+  const tensors = family?.gguf.tensors ?? {};
+  const [, number, own = ""] = /^blk\.(\d+)\.(.+)$/.exec(name) ?? [];
+  if (Object.hasOwn(tensors, own)) return `model.layers.${number}.${tensors[own]}`;
   const layer = /^blk\.(\d+)\.([\w.]+)\.(weight|bias)$/.exec(name);
   const modules = { ...inLayer, ...family?.gguf.modules };
   if (layer && Object.hasOwn(modules, layer[2])) {
@@ -80,7 +86,23 @@ export function isInterleaved(architecture: string, name: string): boolean {
 
 /** Whether a file has 1 added to a tensor of this Hugging Face name. */
 export function hasOneAdded(architecture: string, name: string): boolean {
-  return familyOfGguf(architecture)?.gguf.addsOne === true && name.endsWith("norm.weight");
+  // A DeltaNet's norm multiplies by its weight as it is.
+  return familyOfGguf(architecture)?.gguf.addsOne === true && name.endsWith("norm.weight") &&
+    !name.endsWith(`.${deltaNames.norm}.weight`);
+}
+
+/** Whether a file has −exp of a tensor of this Hugging Face name: the decays of a DeltaNet's heads. */
+export const isNegatedPower = (name: string) => name.endsWith(`.${deltaNames.decayLogs}`);
+
+/** Whether a tensor of this Hugging Face name has the taps of a convolution, [C, 1, L], which a file has as [C, L]. */
+export const areTaps = (name: string) =>
+  [convolutionNames.weight, deltaNames.convolution]
+    .some((module) => name.endsWith(`.${module}.weight`));
+
+/** The layer of a tensor of a file; null of one outside the layers. */
+export function layerInGguf(name: string): number | null {
+  const match = /^blk\.(\d+)\./.exec(name);
+  return match && Number(match[1]);
 }
 
 /** The stack in which an expert's module of this name lies; undefined of a module that is none of an expert. */
@@ -100,11 +122,12 @@ const nameOf = (names: Readonly<Record<string, string>>, module: string) =>
  * @throws Error when it has none
  */
 export function nameInGguf(architecture: string, name: string): string {
-  const bias = /^model\.layers\.(\d+)\..+\.expert_bias$/.exec(name);
-  if (bias) return `blk.${bias[1]}.exp_probs_b.bias`;
+  const family = familyOfGguf(architecture);
+  const inLayers = /^model\.layers\.(\d+)\.(.+)$/.exec(name);
+  const tensor = inLayers && nameOf(family?.gguf.tensors ?? {}, inLayers[2]);
+  if (tensor) return `blk.${inLayers[1]}.${tensor}`;
   const match = /^(?:model\.layers\.(\d+)\.)?(.+)\.(weight|bias)$/.exec(name);
   const [, layer, module = "", kind] = match ?? [];
-  const family = familyOfGguf(architecture);
   const own = family?.gguf.modules ?? {};
   const ofExpert = family && expertPart(moduleNames(family.architecture), module);
   if (ofExpert) return `blk.${layer}.${ofExpert}.weight`;

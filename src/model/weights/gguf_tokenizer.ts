@@ -32,11 +32,19 @@ const splitThenBytes = (pattern: string) => ({
 
 const ends = "(?i:'s|'t|'re|'ve|'m|'ll|'d)";
 
+const spaces = "\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+";
+
 /** Words of letters of any case, and so many digits at a time. */
 const words = (digits: string) =>
   splitThenBytes(
-    `${ends}|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|${digits}` +
-      "| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+",
+    `${ends}|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|${digits}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|${spaces}`,
+  );
+
+/** Words of letters and the marks that combine with them. */
+const markedWords = (digits: string) =>
+  splitThenBytes(
+    `${ends}|[^\\r\\n\\p{L}\\p{N}]?[\\p{L}\\p{M}]+|${digits}` +
+      `| ?[^\\s\\p{L}\\p{M}\\p{N}]+[\\r\\n]*|${spaces}`,
   );
 
 /** Words that begin where small letters are followed by capital ones. */
@@ -46,7 +54,7 @@ const casedWords = (digits: string, end: string) => {
   const first = "[^\\r\\n\\p{L}\\p{N}]?";
   return splitThenBytes(
     `${first}${upper}*${lower}+${end}|${first}${upper}+${lower}*${end}|${digits}` +
-      "| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+",
+      `| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|${spaces}`,
   );
 };
 
@@ -68,11 +76,15 @@ export const preTokenizers: Readonly<Record<string, Json>> = {
   "smaug-bpe": words("\\p{N}{1,3}"),
   "lfm2": words("\\p{N}{1,3}"),
   "qwen2": words("\\p{N}"),
+  "qwen35": markedWords("\\p{N}"),
   // Phi-4-mini's
   "gpt-4o": casedWords("\\p{N}{1,3}", `${ends}?`),
   // Mistral's since Nemo
   "tekken": casedWords("\\p{N}", ""),
 };
+
+/** Whether letters and their marks are composed before a text is cut. */
+export const composes = (pre: string) => ["qwen2", "qwen35"].includes(pre);
 
 /** Whether a word that is a token is taken as that token, whatever its merges say. */
 export const ignoresMerges = (pre: string) => ["llama-bpe", "lfm2", "tekken"].includes(pre);
@@ -110,7 +122,7 @@ export function ggufTokenizer({ path, metadata }: GgufFile): Tokenizer {
       );
     }
     definition = {
-      normalizer: pre === "qwen2" ? { type: "NFC" } : null,
+      normalizer: composes(pre) ? { type: "NFC" } : null,
       pre_tokenizer: preTokenizer,
       decoder: byteLevel(true),
       model: bytePairs(tokens, strings("merges"), {
@@ -224,11 +236,11 @@ function sentencePieces(
     }
   });
   merges.sort((a, b) => b.score - a.score || a.left - b.left || a.right - b.right);
-  const spaces = { type: "Replace", pattern: { String: " " }, content: "▁" };
+  const marks = { type: "Replace", pattern: { String: " " }, content: "▁" };
   return {
     normalizer: {
       type: "Sequence",
-      normalizers: [...(addPrefix ? [{ type: "Prepend", prepend: "▁" }] : []), spaces],
+      normalizers: [...(addPrefix ? [{ type: "Prepend", prepend: "▁" }] : []), marks],
     },
     pre_tokenizer: null,
     decoder: {

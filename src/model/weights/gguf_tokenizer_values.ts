@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from "../../platform/system/deep_equal.ts";
 import { UserError } from "../../base/user_error.ts";
 import { templateText } from "../tokenizer/chat_template.ts";
 import type { Tokenizer } from "../tokenizer/tokenizer.ts";
-import { ignoresMerges, preTokenizers, tokenTypes } from "./gguf_tokenizer.ts";
+import { composes, ignoresMerges, preTokenizers, tokenTypes } from "./gguf_tokenizer.ts";
 import { ggufValue, type GgufValues } from "./gguf_writing.ts";
 
 type Json = Readonly<Record<string, unknown>>;
@@ -111,7 +111,7 @@ function preOf(definition: Json): string {
   const isComposed = normalizer?.type === "NFC";
   const names = Object.entries(preTokenizers)
     .filter(([name, known]) =>
-      isDeepStrictEqual(plain(known), cut) && isComposed === (name === "qwen2") &&
+      isDeepStrictEqual(plain(known), cut) && isComposed === composes(name) &&
       ignoresMerges(name) === ((definition.model as Json).ignore_merges === true)
     )
     .map(([name]) => name);

@@ -1,22 +1,23 @@
 /** What llama.cpp's format has no place for in a decoder, and readers would ignore or not load. */
 
 import { UserError } from "../../base/user_error.ts";
-import { type Architecture, kindOf, type ModelConfig, type Rotation } from "../decoder/config.ts";
+import {
+  type Architecture,
+  attends,
+  kindOf,
+  type ModelConfig,
+  type Rotation,
+} from "../decoder/config.ts";
 import { leadingDense } from "./config/experts.ts";
 import { families } from "./config/families.ts";
 import type { GgufTraits } from "./config/gguf_traits.ts";
+import { attentionInterval, deltaOf } from "./gguf_delta.ts";
 
 const refused = (what: string) =>
   new UserError(`llama.cpp has no place for ${what}; export a folder instead, without --gguf`);
 
-/** @throws UserError when the family has no GGUF files here */
-export function traitsOf(architecture: Architecture): GgufTraits {
-  const { gguf } = families[architecture];
-  if (gguf) return gguf;
-  throw new UserError(
-    `${architecture} is not written as GGUF; export a folder instead, without --gguf`,
-  );
-}
+/** What a family's files have otherwise than others. */
+export const traitsOf = (architecture: Architecture): GgufTraits => families[architecture].gguf;
 
 /** @throws UserError naming what the format has no place for */
 export function expectWritable(config: ModelConfig): void {
@@ -37,16 +38,19 @@ export function expectWritable(config: ModelConfig): void {
       Math.abs(scaling.magnitude - (0.1 * Math.log(scaling.factor) + 1)) < 1e-6;
     if (!usual) throw refused("a YaRN rotation with other numbers than factor and context");
   }
-  if (scaling?.type === "longrope" && !gguf.hasParts) throw refused(`LongRoPE in ${gguf.name}`);
+  if (scaling?.type === "longrope" && !gguf.hasLongFactors) {
+    throw refused(`LongRoPE in ${gguf.name}`);
+  }
   if (size > 0 && size < headDim && !gguf.hasParts) {
     throw refused(`a part of a head rotated in ${gguf.name}`);
   }
-  if (config.kinds.every(({ taps }) => taps !== undefined)) {
+  if (!config.kinds.some(attends)) {
     throw refused("a model without attention");
   }
   if (gguf.convolves && !convolves(config)) {
     throw refused(`a model without convolutions in ${gguf.name}`);
   }
+  expectDeltaWritable(config);
   if (config.kinds.every(({ window }) => window !== null) && !gguf.every) {
     throw refused(`a window of all layers in ${gguf.name}`);
   }
@@ -74,6 +78,22 @@ export function expectWritable(config: ModelConfig): void {
     if (every.is(kindOf(config, i)) !== ((i + 1) % every.nth === 0)) {
       throw refused(`a layer ${i} that is not as layers of its number are in this family`);
     }
+  }
+}
+
+/** @throws UserError naming what the format has no place for of a family with DeltaNets */
+function expectDeltaWritable(config: ModelConfig): void {
+  const { name, hasDelta } = traitsOf(config.architecture);
+  if (!hasDelta) return;
+  const delta = deltaOf(config);
+  if (delta === null) throw refused(`a model without DeltaNets in ${name}`);
+  if (delta.keyDim !== delta.valueDim) {
+    throw refused(
+      `heads of ${delta.keyDim} numbers in keys and of ${delta.valueDim} in values of a DeltaNet`,
+    );
+  }
+  if (attentionInterval(config) === null) {
+    throw refused("layers of attention other than every nth between DeltaNets");
   }
 }
 

@@ -87,6 +87,7 @@ export async function loadWeights(
         width: isVector ? size : shape[1],
         targetStart: start,
         interleavedHead: isVector ? 0 : tensor.interleavedHead,
+        columnHeads: tensor.columnHeads,
       });
       gpu.release(packed);
       // Without waiting, pieces on their way to the GPU would pile up in host memory.
@@ -99,19 +100,26 @@ export async function loadWeights(
 }
 
 /**
- * A norm as it is without the 1 that its file adds; a bias, whose rows have one element, with the two halves of a rotation
- * one after the other.
+ * A norm as it is without the 1 that its file adds; the logarithms of decays; a bias, whose rows have one element, with the
+ * two halves of a rotation one after the other.
  *
- * @throws UserError when 1 is added to other numbers than f32
+ * @throws UserError when the file has changed other numbers than f32, or no power
  */
 function vectorBytes(
   bytes: Uint8Array<ArrayBuffer>,
   elements: number,
-  { type, file, interleavedHead: headDim, hasOneAdded }: StoredTensor,
+  { type, file, interleavedHead: headDim, hasOneAdded, isNegatedPower }: StoredTensor,
 ): Uint8Array<ArrayBuffer> {
-  if (hasOneAdded) {
-    if (type !== "F32") throw new UserError(`${file}: a norm is stored as ${type}; expected F32`);
-    const weights = new Float32Array(bytes.slice().buffer).map((weight) => weight - 1);
+  if (hasOneAdded || isNegatedPower) {
+    if (type !== "F32") {
+      const what = hasOneAdded ? "a norm is" : "decays are";
+      throw new UserError(`${file}: ${what} stored as ${type}; expected F32`);
+    }
+    const found = new Float32Array(bytes.slice().buffer);
+    if (isNegatedPower && found.some((decay) => !(decay < 0))) {
+      throw new UserError(`${file}: a head's decay is not below 0, as ssm_a must be`);
+    }
+    const weights = found.map((number) => hasOneAdded ? number - 1 : Math.log(-number));
     return new Uint8Array(weights.buffer);
   }
   if (headDim === 0) return bytes;

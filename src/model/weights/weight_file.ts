@@ -1,4 +1,5 @@
 import type { StoredType } from "../../kernels/parts/stored_type.ts";
+import type { HeadsPlace } from "./value_heads.ts";
 
 /** A tensor of a weight file. */
 export interface StoredTensor {
@@ -9,6 +10,10 @@ export interface StoredTensor {
   readonly interleavedHead: number;
   /** The file has 1 added to its numbers. */
   readonly hasOneAdded?: boolean;
+  /** The file has −exp of its numbers. */
+  readonly isNegatedPower?: boolean;
+  /** The value heads of a DeltaNet, where its columns lie in another order than the model's. */
+  readonly columnHeads?: HeadsPlace;
   /** Names the file in messages. */
   readonly file: string;
 }

@@ -1,6 +1,7 @@
 import { type MatrixType } from "../../gpu/tensor.ts";
 import type { Tuning } from "../../gpu/tuning.ts";
 import { UserError } from "../../base/user_error.ts";
+import { wholeElements } from "../../kernels/products/unpack.ts";
 import { blocksFor } from "../../kernels/products/kept_blocks.ts";
 import { isQuantisedStoredType, type StoredType } from "../../kernels/parts/stored_type.ts";
 import type { Block, WeightStorage } from "../decoder/layout.ts";
@@ -56,12 +57,19 @@ function quantisedStorage(file: WeightFile, blocks: readonly Block[]): WeightSto
     const quantised = types.filter(isQuantisedStoredType);
     const storage = quantised.length === 0
       ? wholeStorage(file, [block])
-      : quantised.length === types.length
+      : quantised.length === types.length && movesWhole(file, block, blocksFor(quantised))
       ? blocksFor(quantised)
       : "f32";
     for (const { name } of block.tensors) storages.set(name, storage);
   }
   return (tensor) => storages.get(tensor) ?? "f32";
+}
+
+/** Whether columns that a file has in another order are moved by whole blocks in memory. */
+function movesWhole(file: WeightFile, { tensors }: Block, blocks: MatrixType): boolean {
+  return tensors.every(({ name }) =>
+    (file.tensors.get(name)?.columnHeads?.each ?? 0) % wholeElements(blocks) === 0
+  );
 }
 
 function hasQuantised(file: WeightFile, blocks: readonly Block[]): boolean {

@@ -1,4 +1,4 @@
-import { quantisedTypes } from "../../../src/gpu/tensor.ts";
+import { isQuantised, quantisedTypes } from "../../../src/gpu/tensor.ts";
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { isKeptAs, overflowsBlocks } from "../../../src/kernels/products/kept_blocks.ts";
@@ -108,6 +108,54 @@ onEveryGpu("interleaved rows of a head are put back", async (gpu) => {
     assert.deepEqual(
       actual.slice(moved * width, (moved + 1) * width),
       data.slice(row * width, (row + 1) * width),
+    );
+  }
+  gpu.release(packed, target);
+});
+
+onEveryGpu("groups of columns are put back, into memory of every kind", async (gpu) => {
+  const [width, keyHeads, perKey, each] = [768, 3, 4, 64];
+  const columnHeads = { keyHeads, perKey, each };
+  for (const dtype of ["f32", "f16", "bf16", ...quantisedTypes] as const) {
+    for (const type of types.filter((type) => !isQuantised(dtype) || isKeptAs(dtype, type))) {
+      const rows = Math.floor(valuesOf(type).length / width), elements = rows * width;
+      const bytes = words(packedOf(type).slice(0, storedBytes(type, elements)));
+      const packed = gpu.from(bytes, [bytes.length]);
+      const place = { firstElement: 0, targetStart: 0, interleavedHead: 0 };
+      const piece = { ...place, type, elements, width };
+      const numbers = await Promise.all([columnHeads, undefined].map(async (columnHeads) => {
+        const target = gpu.zeros([elements], dtype);
+        unpack(gpu, packed, target, { ...piece, columnHeads });
+        const all = gpu.from(Uint32Array.from({ length: rows }, (_, i) => i), [rows]);
+        const read = gpu.tensor([rows, width]);
+        gatherRows(gpu, target.reshape(rows, width), all, read);
+        const found = await gpu.readFloats(read);
+        gpu.release(target, all, read);
+        return found;
+      }));
+      const [moved, inFile] = numbers;
+      for (let group = 0; group < rows * keyHeads * perKey; group++) {
+        const [row, within] = [Math.floor(group / 12), group % 12];
+        const k = Math.floor(within / perKey), r = within % perKey;
+        const source = row * width + (r * keyHeads + k) * each;
+        assert.deepEqual(
+          moved.slice(group * each, (group + 1) * each),
+          inFile.slice(source, source + each),
+          `${type}, ${dtype}, group ${group}`,
+        );
+      }
+      gpu.release(packed);
+    }
+  }
+  const packed = gpu.zeros([64], "u32"), target = gpu.zeros([64]);
+  const piece = { ...{ type: "F32", elements: 64, firstElement: 0, width: 32 } as const };
+  for (
+    const columnHeads of [{ keyHeads: 2, perKey: 2, each: 4 }, { keyHeads: 2, perKey: 8, each: 2 }]
+  ) {
+    assert.throws(
+      () =>
+        unpack(gpu, packed, target, { ...piece, targetStart: 0, interleavedHead: 0, columnHeads }),
+      /do not fit f32/,
     );
   }
   gpu.release(packed, target);

@@ -12,7 +12,7 @@ import { wholeModelFiles } from "../../../src/model/weights/model_files.ts";
 import { loadModelFolder } from "../../../src/model/weights/model_folder.ts";
 import { gpuOf } from "../../kernels/harness.ts";
 import { withFolder } from "../../server/written_run.ts";
-import { families, familyModel } from "../families.ts";
+import { families, familyModel, ggufModels } from "../families.ts";
 import { fewBytePairs as tokenizer } from "./byte_pairs.ts";
 
 /** [0, 1) */
@@ -76,7 +76,7 @@ function changed(
 
 /** The first of a family's models that the format has a place for, as a GGUF file; null of Qwen2's odd shapes. */
 async function ggufOf(gpu: Gpu, family: string): Promise<Uint8Array<ArrayBuffer> | null> {
-  for (const name of Object.keys(families.models)) {
+  for (const name of Object.keys({ ...families.models, ...ggufModels })) {
     if (!name.startsWith(`${family}-`)) continue;
     const model = familyModel(gpu, name, { trained: false });
     const loaded = { model, tokenizer, stopTokens: [0] };

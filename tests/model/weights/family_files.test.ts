@@ -70,7 +70,6 @@ function refusal(
   name: string,
   { architecture, biases, kinds, ...sizes }: ModelConfig,
 ): RegExp | null {
-  if (architecture === "qwen3_5_text") return /qwen3_5_text is not written as GGUF/;
   const { heads, headDim, hiddenSize } = sizes;
   const isPlain = architecture === "llama" || architecture === "mistral" ||
     architecture === "granite";
@@ -82,6 +81,12 @@ function refusal(
     return /no place for heads of \d+ in (qwen2|phi3|lfm2|lfm2moe)/;
   }
   if (/olmoe-[13]/.test(name)) return /no place for key and value heads that queries share/;
+  if (name === "qwen3_5-0") return /no place for a model without attention/;
+  if (name === "qwen3_5-3") return /no place for layers of attention other than every nth/;
+  if (name === "qwen3_5-4") return /no place for a model without DeltaNets in qwen35/;
+  if (architecture === "qwen3_5_text") {
+    return /no place for heads of \d+ numbers in keys and of \d+ in/;
+  }
   if (name === "lfm2moe-0") return /no place for a model without convolutions in lfm2moe/;
   if (name === "lfm2moe-3") return /no place for a choice of experts without a bias in lfm2moe/;
   if (name === "qwen3moe-1") return /no place for layers without experts in qwen3moe/;

@@ -21,6 +21,7 @@ const sizedFor8GB = {
   "qwen3-0.6b": "Qwen3-0.6B",
   "qwen2.5-1.5b": "Qwen2.5-1.5B",
   "lfm2-1.2b": "LFM2-1.2B",
+  "qwen3.5-0.8b": "Qwen3.5-0.8B",
   "qwen3-4b-8gb": "Qwen3-4B-Q4_K_M.gguf",
   "gemma3-4b-8gb": "gemma-3-4b-Q4_K_M.gguf",
   "qwen2.5-7b-8gb": "Qwen2.5-7B-Q4_K_S.gguf",

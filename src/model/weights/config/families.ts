@@ -2,6 +2,7 @@
 
 import { UserError } from "../../../base/user_error.ts";
 import { type Architecture, kindOf, type ModelConfig, plainDecoder } from "../../decoder/config.ts";
+import { deltaNames } from "../../decoder/names.ts";
 import type { ConfigKeys } from "./config_keys.ts";
 import {
   lfm2MoeJson,
@@ -31,8 +32,7 @@ export type FamilyTraits = Pick<
 interface Family {
   /** The class of transformers. */
   readonly modelClass: string;
-  /** Null where its models are no GGUF files here. */
-  readonly gguf: GgufTraits | null;
+  readonly gguf: GgufTraits;
   /** Whether the head is the embedding where the file does not say. */
   readonly isTied?: boolean;
   /** A part of each head may be rotated alone. */
@@ -181,7 +181,23 @@ export const families: Readonly<Record<Architecture, Family>> = {
   },
   qwen3_5_text: {
     modelClass: "Qwen3_5ForCausalLM",
-    gguf: null,
+    gguf: {
+      name: "qwen35",
+      hasParts: true,
+      addsOne: true,
+      hasDelta: true,
+      modules: {
+        post_attention_norm: "post_attention_layernorm",
+        attn_qkv: deltaNames.inputs,
+        attn_gate: deltaNames.gates,
+        ssm_beta: deltaNames.strengths,
+        ssm_alpha: deltaNames.steps,
+        ssm_conv1d: deltaNames.convolution,
+        ssm_norm: deltaNames.norm,
+        ssm_out: deltaNames.output,
+      },
+      tensors: { "ssm_a": deltaNames.decayLogs, "ssm_dt.bias": deltaNames.stepBiases },
+    },
     rotatesPart: true,
     traits: (keys) => ({
       ...plainDecoder,
@@ -286,6 +302,7 @@ export const families: Readonly<Record<Architecture, Family>> = {
     gguf: {
       name: "lfm2moe",
       ...lfm2Gguf,
+      tensors: { "exp_probs_b.bias": "feed_forward.expert_bias" },
       experts: { normalised: true, mayBeLater: true, isBiased: true, scores: 2 },
     },
     kinds: lfm2MoeKinds,
@@ -299,6 +316,7 @@ export const families: Readonly<Record<Architecture, Family>> = {
       name: "phi3",
       cutsWidth: true,
       hasParts: true,
+      hasLongFactors: true,
       modules: { attn_qkv: "self_attn.qkv_proj", ffn_up: "mlp.gate_up_proj" },
     },
     traits: () => ({ ...plainDecoder, fusedProjections: true }),
@@ -306,21 +324,17 @@ export const families: Readonly<Record<Architecture, Family>> = {
   },
 };
 
-/** A family that has GGUF files here. */
-interface GgufFamily extends Family {
+/** A family with its `model_type`. */
+interface NamedFamily extends Family {
   readonly architecture: Architecture;
-  readonly gguf: GgufTraits;
 }
 
-/** The families that have GGUF files here. */
-export const ggufFamilies: readonly GgufFamily[] = Object.entries(families)
-  .flatMap(([architecture, { gguf, ...family }]) =>
-    gguf ? [{ architecture: architecture as Architecture, ...family, gguf }] : []
-  );
+export const namedFamilies: readonly NamedFamily[] = Object.entries(families)
+  .map(([architecture, family]) => ({ architecture: architecture as Architecture, ...family }));
 
 /** The family of a GGUF file of this architecture; null of one that is not known. */
-export const familyOfGguf = (name: unknown): GgufFamily | null =>
-  ggufFamilies.find(({ gguf }) => gguf.name === name) ?? null;
+export const familyOfGguf = (name: unknown): NamedFamily | null =>
+  namedFamilies.find(({ gguf }) => gguf.name === name) ?? null;
 
 /** Of what `block_ff_dim` or `intermediate_size` says two thirds, rounded up, where the block is to adjust it. */
 function lfm2InnerSize(keys: ConfigKeys): number {

@@ -22,12 +22,16 @@ export interface GgufTraits {
   readonly biases?: "all" | "qkv";
   /** Llama 3.1's scaling of the rotation may be there, as factors. */
   readonly hasFactors?: boolean;
-  /** A part of a head may be rotated, and LongRoPE's factors may be there. */
+  /** A part of a head may be rotated. */
   readonly hasParts?: boolean;
+  /** LongRoPE's factors may be there. */
+  readonly hasLongFactors?: boolean;
   /** Heads are parts of the model's width: D = C / H. */
   readonly cutsWidth?: boolean;
   /** Modules of a layer by names that mean others elsewhere. */
   readonly modules?: Readonly<Record<string, string>>;
+  /** Tensors of a layer that are no module's weight or bias. */
+  readonly tensors?: Readonly<Record<string, string>>;
   /** There are keys for what the family multiplies by. */
   readonly hasScales?: boolean;
   /** Norms have 1 added to their weights. */
@@ -40,6 +44,11 @@ export interface GgufTraits {
   readonly scaledByWidth?: number;
   /** Layers without key and value heads convolve. */
   readonly convolves?: boolean;
+  /**
+   * Layers have a DeltaNet but every nth, and readers give its keys and values heads of one size. There may be layers
+   * besides that guess the token after the next one.
+   */
+  readonly hasDelta?: boolean;
   readonly experts?: GgufExperts;
   /** Readers ask for a head of its own. */
   readonly isUntied?: boolean;
