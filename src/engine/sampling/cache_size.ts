@@ -36,7 +36,7 @@ export function pagesOfReaches(
   { slots, steps }: CacheUse,
 ): number[] {
   return reachesOf(config).map((reach) =>
-    Math.min(pages, slots * mostPagesHeld(reach, steps) + passPages)
+    reach.window === null ? pages : Math.min(pages, slots * mostPagesHeld(reach, steps) + passPages)
   );
 }
 

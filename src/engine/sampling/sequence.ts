@@ -114,12 +114,12 @@ export class Sequence {
   }
 
   /**
-   * Whether another sequence may well begin with its text up to one that looks at a page: where its prompt ends, and where
-   * it found the beginning that it goes on from.
+   * Whether a page is one that another sequence may well look at which begins with the same text: up to where the prompt
+   * ends, whose last token it computes itself, or to where this one found the beginning that it goes on from.
    */
   isBranch(page: number, reach: Reach): boolean {
     return [this.request.prompt.length, this.#found].some((end) =>
-      page >= firstPageSeen(reach, end) && page < pagesFor(end)
+      page >= firstPageSeen(reach, Math.max(0, end - 1)) && page < pagesFor(end)
     );
   }
 

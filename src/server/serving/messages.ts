@@ -122,7 +122,7 @@ export type OperationAnswer = Operations[keyof Operations]["answer"];
 
 /** How a model's process is. */
 export interface ServedState {
-  /** Of the cache. */
+  /** Of the cache, of the layers that look back farthest. */
   readonly pages: number;
   /** Of those, the ones that no response has. */
   readonly availablePages: number;

@@ -131,6 +131,31 @@ onEveryGpu("windows: a text longer than the cache of all its layers", async (gpu
   }
 });
 
+onEveryGpu("windows: what lies before a prompt's end is kept for another response", async (gpu) => {
+  const config = { layers: 2, kinds: [within(40), whole] };
+  const model = tinyModel(gpu, { trained: false, config });
+  try {
+    const options = { slots: 1, stepsBetweenReadbacks, pages: 16 };
+    // Wherever on a page a prompt and its window begin and end; pages that a text has passed are gone at once.
+    await onPoisonedPages(gpu, model, async () => {
+      await withSampler(model, options, async (sampler) => {
+        for (const length of [102, 103, 104, 128, 129, 135, 136, 159, 160]) {
+          const wanted = { ...plain, prompt: tokensOf(length, length) };
+          const [first, again] = [120, 1].map((maximumResponse) =>
+            ask(sampler, { ...wanted, maximumResponse }).response
+          );
+          await finish(sampler);
+          assert.equal((await first).cachedTokens, 0);
+          assert.equal((await again).cachedTokens, length - 1, `a prompt of ${length}`);
+          assert.equal((await again).logProbs[0], (await first).logProbs[0]);
+        }
+      });
+    });
+  } finally {
+    model.release();
+  }
+});
+
 onEveryGpu(
   "windows: one layer of six keeps all, and what was kept is gone on from",
   async (gpu) => {
