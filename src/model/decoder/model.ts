@@ -6,7 +6,15 @@ import {
   keptEvery,
   stateSize,
 } from "../../kernels/delta/delta_shape.ts";
-import { attends, type ExpertsKind, kindOf, type LayerKind, type ModelConfig } from "./config.ts";
+import {
+  attends,
+  type ExpertsKind,
+  expertsOfToken,
+  kindOf,
+  type LayerKind,
+  matricesOf,
+  type ModelConfig,
+} from "./config.ts";
 import { biasKey, type ExpertBlockKey, layerKey, parameterBlocks } from "./layout.ts";
 import type { Linear } from "./linear.ts";
 import { type LoraBlockKey, loraBlocks, type LoraConfig, loraGroups } from "./lora.ts";
@@ -219,7 +227,10 @@ export class Model {
       }),
       ...this.layers.map(({ kind: { experts } }) =>
         experts
-          ? Math.max(experts.count, experts.chosen * Math.max(hiddenSize, 2 * experts.innerSize))
+          ? Math.max(
+            matricesOf(experts),
+            expertsOfToken(experts) * Math.max(hiddenSize, 2 * experts.innerSize),
+          )
           : 0
       ),
     );
