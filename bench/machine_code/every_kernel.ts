@@ -78,7 +78,7 @@ const models: readonly ModelConfig[] = [
         ...other.kinds[1],
         experts: {
           ...{ count: 9, chosen: 2, innerSize: 32, scores: "sigmoid", biased: true },
-          ...{ normalised: true, scale: 1.5 },
+          ...{ normalised: true, scale: 1.5, shared: false },
         },
       },
       other.kinds[1],
@@ -98,7 +98,13 @@ const models: readonly ModelConfig[] = [
         window: null,
         delta: { keyHeads: 2, valueHeads: 4, keyDim: 128, valueDim: 128, taps: 4 },
       },
-      { rotation: other.kinds[1].rotation, window: null, gated: true },
+      {
+        ...{ rotation: other.kinds[1].rotation, window: null, gated: true },
+        experts: {
+          ...{ ...plainExperts, count: 9, chosen: 2, innerSize: 32 },
+          ...{ normalised: true, shared: true },
+        },
+      },
     ],
     biases: plainDecoder.biases,
     fusedProjections: false,

@@ -10,7 +10,7 @@ export type ExpertScores = (typeof expertScores)[number];
 
 /** How a router's logits become experts and their weights. */
 export interface RouteOptions {
-  /** E, at most the columns of the logits */
+  /** E of which some are chosen; with the one that all share at most the columns of the logits */
   readonly experts: number;
   /** k, at most E */
   readonly chosen: number;
@@ -22,13 +22,18 @@ export interface RouteOptions {
   readonly normalised: boolean;
   /** Multiplies the weights. */
   readonly scale: number;
+  /** Every token takes expert E last, by the sigmoid of its logit; not by default. */
+  readonly shared?: boolean;
 }
 
-/** The experts of T tokens, in the order of choice, and how much each counts. */
+/** Experts of a token. */
+const placesOf = ({ chosen, shared }: RouteOptions) => chosen + (shared ? 1 : 0);
+
+/** The experts of T tokens, in the order of choice, and how much each counts. K is k, and one more where there is one shared. */
 export interface Routes {
-  /** u32 [T, k] */
+  /** u32 [T, K] */
   readonly experts: Tensor;
-  /** f32 [T, k] */
+  /** f32 [T, K] */
   readonly weights: Tensor;
 }
 
@@ -40,9 +45,9 @@ export interface Routes {
  */
 export function route(gpu: Gpu, logits: Tensor, options: RouteOptions): Routes {
   const tokens = expectLogits("route", logits, options);
-  const { chosen } = options;
-  const experts = gpu.tensor([tokens, chosen], "u32", "chosen experts");
-  const weights = gpu.tensor([tokens, chosen], "f32", "expert weights");
+  const places = placesOf(options);
+  const experts = gpu.tensor([tokens, places], "u32", "chosen experts");
+  const weights = gpu.tensor([tokens, places], "f32", "expert weights");
   launch(gpu, "route", logits, options, false, { logits, experts, weights });
   return { experts, weights };
 }
@@ -52,7 +57,7 @@ export function route(gpu: Gpu, logits: Tensor, options: RouteOptions): Routes {
  *
  * @param logits as `route` had them
  * @param experts as it chose them
- * @param dWeights [T, k]
+ * @param dWeights [T, K]
  * @returns as the logits, zeros in their padding
  */
 export function routeBackward(
@@ -64,8 +69,8 @@ export function routeBackward(
 ): Tensor {
   const operation = "route backward";
   const tokens = expectLogits(operation, logits, options);
-  expectShape(operation, "experts", experts, [tokens, options.chosen], "u32");
-  expectShape(operation, "dWeights", dWeights, [tokens, options.chosen]);
+  expectShape(operation, "experts", experts, [tokens, placesOf(options)], "u32");
+  expectShape(operation, "dWeights", dWeights, [tokens, placesOf(options)]);
   const dLogits = gpu.tensor(logits.shape, "f32", "router gradient");
   launch(gpu, operation, logits, options, true, { logits, experts, dWeights, dLogits });
   return dLogits;
@@ -74,11 +79,11 @@ export function routeBackward(
 function expectLogits(
   operation: string,
   logits: Tensor,
-  { experts, chosen, scores, bias }: RouteOptions,
+  { experts, chosen, scores, bias, shared }: RouteOptions,
 ): number {
   const [tokens, stride] = logits.shape;
   expectShape(operation, "logits", logits, [tokens, stride]);
-  if (chosen < 1 || chosen > experts || experts > stride) {
+  if (chosen < 1 || chosen > experts || experts + (shared ? 1 : 0) > stride) {
     throw new Error(
       `${operation}: ${chosen} of ${experts} experts, whose logits have ${stride} columns`,
     );
@@ -92,14 +97,14 @@ function launch(
   gpu: Gpu,
   label: string,
   logits: Tensor,
-  { experts, chosen, scores, bias, normalised, scale }: RouteOptions,
+  { experts, chosen, scores, bias, normalised, scale, shared = false }: RouteOptions,
   isBackward: boolean,
   tensors: Readonly<Record<string, Tensor>>,
 ): void {
   const [tokens, stride] = logits.shape;
   const LANES = independentLanes(gpu.tuning);
   const BIASED = bias !== null && !isBackward;
-  const kind = { SIGMOID: scores === "sigmoid", NORMALISED: normalised, BIASED };
+  const kind = { SIGMOID: scores === "sigmoid", NORMALISED: normalised, BIASED, SHARED: shared };
   gpu.dispatch(
     { label, code, defines: { BACKWARD: isBackward, ...kind, LANES } },
     { tokens, experts, stride, chosen, scale },

@@ -3,6 +3,8 @@
 //   softmax          p[e] = exp(logits[e] - top) / sum exp(logits - top),   top = max logits   (Qwen3-MoE, OLMoE)
 //   SIGMOID          p[e] = 1 / (1 + exp(-logits[e]))                                          (LFM2-MoE)
 //
+// SHARED: behind them is one more, which every token takes last, with scale / (1 + exp(-logit)) for a weight  (Qwen3.5-MoE).
+//
 // The `chosen` largest are taken in descending order, of p, or BIASED of p + bias; of equal ones the lower comes first.
 // weights[j] = scale * p[experts[j]], NORMALISED by the sum of the chosen p: of softmax the sum above is then over the
 // chosen alone, in the order of choice, and of SIGMOID p is divided by their sum + 1e-6. Other sums over experts run in
@@ -21,7 +23,7 @@ struct Params {
   tokens: u32,
   experts: u32,
   stride: u32,    // elements from one row of logits to the next
-  chosen: u32,    // experts of a token
+  chosen: u32,    // experts of a token, without the one that all share
   scale: f32,
 }
 
@@ -39,10 +41,14 @@ struct Params {
 //#endif
 //#endif
 
+fn sigmoid(x: f32) -> f32 {
+  return 1.0 / (1.0 + exp(-x));
+}
+
 // What scores are compared by, and of SIGMOID the score itself.
 fn scoreOf(logit: f32) -> f32 {
   //#if SIGMOID
-  return 1.0 / (1.0 + exp(-logit));
+  return sigmoid(logit);
   //#else
   return logit;
   //#endif
@@ -67,7 +73,11 @@ fn main(
   let token = (group.y * groups.x + group.x) * $(LANES)u + local;
   if (token >= params.tokens) { return; }
   let row = token * params.stride;
+  //#if SHARED
+  let pairs = token * (params.chosen + 1u);
+  //#else
   let pairs = token * params.chosen;
+  //#endif
   //#if !BACKWARD
   var last = 0.0;
   var lastExpert = 0u;
@@ -143,6 +153,10 @@ fn main(
     dLogits[row + e] = exp(logits[row + e] - top) / sum * d * params.scale;
     //#endif
   }
+  //#if SHARED
+  let score = sigmoid(logits[row + params.experts]);
+  dLogits[row + params.experts] = dWeights[pairs + params.chosen] * (score * (1.0 - score) * params.scale);
+  //#endif
   //#else
   for (var j = 0u; j < params.chosen; j++) {
     let logit = logits[row + experts[pairs + j]];
@@ -156,5 +170,9 @@ fn main(
     //#endif
     //#endif
   }
+  //#if SHARED
+  experts[pairs + params.chosen] = params.experts;
+  weights[pairs + params.chosen] = sigmoid(logits[row + params.experts]) * params.scale;
+  //#endif
   //#endif
 }

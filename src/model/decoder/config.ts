@@ -19,6 +19,7 @@ export const architectures = [
   "olmoe",
   "lfm2_moe",
   "qwen3_5_text",
+  "qwen3_5_moe_text",
 ] as const;
 export type Architecture = (typeof architectures)[number];
 
@@ -48,13 +49,22 @@ export interface ExpertsKind {
   readonly normalised: boolean;
   /** Multiplies the weights. */
   readonly scale: number;
+  /** Every token takes one more, as wide as the others, by the sigmoid of a logit of its own (Qwen3.5-MoE). */
+  readonly shared: boolean;
 }
+
+/** Matrices of a layer's experts that lie one after the other: the shared one is the last. */
+export const matricesOf = ({ count, shared }: ExpertsKind) => count + (shared ? 1 : 0);
+
+/** Experts of a token, the shared one among them. */
+export const expertsOfToken = ({ chosen, shared }: ExpertsKind) => chosen + (shared ? 1 : 0);
 
 /** Experts without anything that only some families have. */
 export const plainExperts = {
   scores: "softmax",
   biased: false,
   scale: 1,
+  shared: false,
 } as const satisfies Partial<ExpertsKind>;
 
 /** More are taken for damage. */
@@ -71,7 +81,7 @@ export interface LayerKind {
   readonly delta?: DeltaShape;
   /** What attention gives is multiplied by the sigmoid of gates, of which one lies behind each query (Qwen3.5). */
   readonly gated?: boolean;
-  /** The experts of its feed-forward block (Qwen3-MoE, OLMoE, LFM2-MoE); left out, it is one block, `intermediateSize` wide. */
+  /** The experts of its feed-forward block (Qwen3-MoE and others); left out, it is one block, `intermediateSize` wide. */
   readonly experts?: ExpertsKind;
 }
 
@@ -166,6 +176,10 @@ export const attends = ({ taps, delta }: LayerKind): boolean =>
 /** Whether some of its layers have experts. */
 export const hasExperts = ({ kinds, layers }: ModelConfig): boolean =>
   kinds.slice(0, layers).some(({ experts }) => experts !== undefined);
+
+/** Whether some of its layers have an expert that all tokens share. */
+export const hasSharedExperts = ({ kinds, layers }: ModelConfig): boolean =>
+  kinds.slice(0, layers).some(({ experts }) => experts?.shared === true);
 
 /** What layer `i` of a model is. */
 export function kindOf({ kinds }: ModelConfig, layer: number): LayerKind {

@@ -1,5 +1,6 @@
 import type { Tensor } from "../../gpu/tensor.ts";
 import { countPairs, type Grouping } from "../../kernels/experts/grouping.ts";
+import { type ExpertsKind, matricesOf } from "./config.ts";
 import type { Model } from "./model.ts";
 import { boundElements } from "./layout.ts";
 import type { SliceExchange } from "./slices.ts";
@@ -12,38 +13,47 @@ export interface ExpertLoad {
   readonly unused: number;
 }
 
+/** Where the counts of a layer lie; of an expert that all tokens take they say nothing. */
+interface LoadsPlace {
+  readonly first: number;
+  /** Those that are chosen. */
+  readonly experts: number;
+  /** Those, and the one that all share. */
+  readonly counted: number;
+}
+
 /** Counts the tokens that each expert of a model is sent in passes with a gradient, on the GPU. */
 export class ExpertLoads {
   /** u32, where each layer's counts begin on multiples of what can be bound */
   readonly #counts: Tensor;
-  readonly #places: ReadonlyMap<number, { readonly first: number; readonly experts: number }>;
+  readonly #places: ReadonlyMap<number, LoadsPlace>;
 
-  /** @param counts of the layers that have experts, by their index */
-  private constructor(private readonly model: Model, counts: ReadonlyMap<number, number>) {
+  /** @param kinds of the layers that have experts, by their index */
+  private constructor(private readonly model: Model, kinds: ReadonlyMap<number, ExpertsKind>) {
     let end = 0;
-    this.#places = new Map(Array.from(counts, ([layer, experts]) => {
-      const first = end;
-      end = Math.ceil((first + experts) / boundElements) * boundElements;
-      return [layer, { first, experts }];
+    this.#places = new Map(Array.from(kinds, ([layer, kind]) => {
+      const place = { first: end, experts: kind.count, counted: matricesOf(kind) };
+      end = Math.ceil((end + place.counted) / boundElements) * boundElements;
+      return [layer, place];
     }));
     this.#counts = model.gpu.zeros([end], "u32", "expert loads");
   }
 
   /** Null of a model without experts. */
   static of(model: Model): ExpertLoads | null {
-    const counts = new Map(
+    const kinds = new Map(
       model.layers.flatMap(({ kind: { experts } }, layer) =>
-        experts ? [[layer, experts.count] as const] : []
+        experts ? [[layer, experts] as const] : []
       ),
     );
-    return counts.size > 0 ? new ExpertLoads(model, counts) : null;
+    return kinds.size > 0 ? new ExpertLoads(model, kinds) : null;
   }
 
   /** Adds the tokens of a pass. */
   add(layer: number, grouping: Grouping): void {
     const place = this.#places.get(layer);
     if (!place) throw new Error(`layer ${layer} has no experts`);
-    countPairs(this.model.gpu, grouping, this.#counts.view(place.first, [place.experts]));
+    countPairs(this.model.gpu, grouping, this.#counts.view(place.first, [place.counted]));
   }
 
   /**

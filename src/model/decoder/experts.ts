@@ -14,10 +14,11 @@ import { gemm } from "../../kernels/products/gemm.ts";
 import type { HalfRows } from "../../kernels/products/half_rows.ts";
 import type { TokenRuns } from "../../kernels/products/token_runs.ts";
 import { weightGradient } from "../../kernels/products/weight_gradient.ts";
+import { expertsOfToken, matricesOf } from "./config.ts";
 import { expertForward, expertInputGradient, expertWeightGradients } from "./expert_linear.ts";
 import type { ExpertFeedForward, Model } from "./model.ts";
 
-/** Where T tokens were sent. E experts, k of a token, P = T · k places. */
+/** Where T tokens were sent. E experts, k of a token, P = T · k places; of both the one that all share is the last. */
 export interface Routing extends Routes {
   /** [T, E, padded to a multiple of 4] */
   readonly logits: Tensor;
@@ -39,6 +40,7 @@ function routeOptions(
     ...{ experts: count, chosen, scores, normalised },
     bias: bias && bias.weight,
     scale: scale * scales.residual,
+    shared: experts.shared,
   };
 }
 
@@ -60,11 +62,15 @@ export function expertsInner(
   const { gpu, config: { activation } } = model;
   const { experts, router, gateUp } = block;
   const [tokens] = x.shape;
-  const logits = gpu.tensor([tokens, Math.ceil(experts.count / 4) * 4], "f32", "router");
+  const logits = gpu.tensor([tokens, Math.ceil(matricesOf(experts) / 4) * 4], "f32", "router");
   gemm(gpu, "nt", x, router.weight, logits, { label: "router", halfRows });
   const routes = route(gpu, logits, routeOptions(model, block));
-  const grouping = groupPairs(gpu, routes.experts, experts.count);
-  const inner = gpu.tensor([tokens * experts.chosen, experts.innerSize], "f32", "experts inner");
+  const grouping = groupPairs(gpu, routes.experts, matricesOf(experts));
+  const inner = gpu.tensor(
+    [tokens * expertsOfToken(experts), experts.innerSize],
+    "f32",
+    "experts inner",
+  );
   expertForward(gpu, "experts gate and up", gateUp, x, grouping, inner, {
     rowsOf: "tokens",
     gated: { kept, activation },
@@ -152,7 +158,7 @@ export function expertsBackward(
     gemm(gpu, "nn", dLogits, router.weight, dx, {
       label: "router input gradient",
       accumulate: true,
-      depth: experts.count,
+      depth: matricesOf(experts),
     });
   });
   return dx;

@@ -5,6 +5,7 @@ import { swigluBackward } from "../../kernels/layers/swiglu.ts";
 import type { HalfRows } from "../../kernels/products/half_rows.ts";
 import type { TokenRuns } from "../../kernels/products/token_runs.ts";
 import { addBranch, type Branch } from "./branch.ts";
+import { expertsOfToken } from "./config.ts";
 import { expertsBackward, expertsEnd, expertsInner, type Routing, tensorsOf } from "./experts.ts";
 import { gatedForward, linearBackward, linearForward } from "./linear.ts";
 import type { Layer, Model } from "./model.ts";
@@ -34,8 +35,11 @@ export const innerTensors = ({ inner, routing }: FeedForwardInner): Tensor[] => 
 
 /** An empty tensor for gate and up of T tokens. */
 export function roomForGateUp({ gpu, config }: Model, { kind }: Layer, tokens: number): Tensor {
-  const { chosen, innerSize } = kind.experts ?? { chosen: 1, innerSize: config.intermediateSize };
-  return gpu.tensor([tokens * chosen, 2 * innerSize], "f32", "gate and up");
+  const { experts } = kind;
+  const [places, innerSize] = experts
+    ? [expertsOfToken(experts), experts.innerSize]
+    : [1, config.intermediateSize];
+  return gpu.tensor([tokens * places, 2 * innerSize], "f32", "gate and up");
 }
 
 /**

@@ -3,7 +3,7 @@ import { UserError } from "../../base/user_error.ts";
 import { vocabularyBlock } from "../../kernels/losses/log_softmax.ts";
 import { deltaWidths } from "../../kernels/delta/delta_shape.ts";
 import { attends, type ExpertsKind, kindOf, type ModelConfig } from "./config.ts";
-import { convolutionNames, deltaNames, expertModule, moduleNames } from "./names.ts";
+import { convolutionNames, deltaNames, expertModule, moduleNames, sharedExpert } from "./names.ts";
 
 /** A tensor as Hugging Face names it, or some rows of one, and where they lie in a block. */
 export interface NamedRange {
@@ -167,20 +167,22 @@ type NamedShapes = [string, number[]][];
 /** The blocks of a layer's router and experts: the matrices of all experts lie one after the other. */
 function expertBlocks(
   { hiddenSize: C, architecture }: ModelConfig,
-  { count, innerSize: I }: ExpertsKind,
+  { count, innerSize: I, shared }: ExpertsKind,
 ): Record<Exclude<ExpertBlockKey, "expertBias">, NamedShapes> {
   const names = moduleNames(architecture);
+  const all: (number | typeof sharedExpert)[] = [...Array(count).keys()];
+  if (shared) all.push(sharedExpert);
   const each = (modules: readonly (readonly [string, number[]])[]): NamedShapes =>
-    Array.from(
-      { length: count },
-      (_, expert) =>
-        modules.map(([module, shape]): [string, number[]] => [
-          `${expertModule(names, expert, module)}.weight`,
-          shape,
-        ]),
-    ).flat();
+    all.flatMap((expert) =>
+      modules.map(([module, shape]): [string, number[]] => [
+        `${expertModule(names, expert, module)}.weight`,
+        shape,
+      ])
+    );
+  const router: NamedShapes = [[`${names.router}.weight`, [count, C]]];
+  if (shared) router.push([`${names.sharedGate}.weight`, [1, C]]);
   return {
-    router: [[`${names.router}.weight`, [count, C]]],
+    router,
     expertGateUp: each([[names.gate, [I, C]], [names.up, [I, C]]]),
     expertDown: each([[names.down, [C, I]]]),
   };

@@ -6,7 +6,15 @@ import {
   keptEvery,
   stateSize,
 } from "../../kernels/delta/delta_shape.ts";
-import { attends, type ExpertsKind, kindOf, type LayerKind, type ModelConfig } from "./config.ts";
+import {
+  attends,
+  type ExpertsKind,
+  expertsOfToken,
+  kindOf,
+  type LayerKind,
+  matricesOf,
+  type ModelConfig,
+} from "./config.ts";
 import type { ExpertLinear } from "./expert_linear.ts";
 import { expertLoraGroups, type ExpertLoraKey } from "./expert_lora.ts";
 import { biasKey, layerKey, parameterBlocks } from "./layout.ts";
@@ -223,8 +231,8 @@ export class Model {
       ...this.layers.map(({ kind: { experts } }) =>
         experts
           ? Math.max(
-            experts.count,
-            experts.chosen * Math.max(hiddenSize, 2 * experts.innerSize, 2 * rank),
+            matricesOf(experts),
+            expertsOfToken(experts) * Math.max(hiddenSize, 2 * experts.innerSize, 2 * rank),
           )
           : 0
       ),
@@ -332,8 +340,8 @@ function makeLayer({ config, parameters, adapter }: Model, layer: number): Layer
         experts,
         router: get("router"),
         bias: experts.biased ? get("expertBias") : null,
-        gateUp: expertLinear("expertGateUp", experts.count),
-        down: expertLinear("expertDown", experts.count),
+        gateUp: expertLinear("expertGateUp", matricesOf(experts)),
+        down: expertLinear("expertDown", matricesOf(experts)),
       }
       : { gateUp: linear("gateUp"), down: linear("down", residual) },
     feedForwardNorm: config.norms.after ? get("feedForwardNorm") : null,

@@ -20,6 +20,10 @@ export interface ModuleNames {
   readonly expertBias: string;
   /** Holds the experts, by number. */
   readonly experts: string;
+  /** The expert that every token takes. */
+  readonly sharedExpert: string;
+  /** Says how much that one counts. */
+  readonly sharedGate: string;
   readonly finalNorm: string;
 }
 
@@ -38,6 +42,8 @@ const usual: ModuleNames = {
   router: "mlp.gate",
   expertBias: "mlp.expert_bias",
   experts: "mlp.experts",
+  sharedExpert: "mlp.shared_expert",
+  sharedGate: "mlp.shared_expert_gate",
   finalNorm: "model.norm",
 };
 
@@ -72,9 +78,18 @@ export function moduleNames(architecture: Architecture): ModuleNames {
 /** What a projection is called within its module, or within an expert. */
 export const lastName = (module: string) => module.slice(module.lastIndexOf(".") + 1);
 
+/** Stands for the expert that every token takes. */
+export const sharedExpert = "shared";
+
 /** The module of an expert that does what `module` does in a block without experts. */
-export const expertModule = ({ experts }: ModuleNames, expert: number, module: string) =>
-  `${experts}.${expert}.${lastName(module)}`;
+export const expertModule = (
+  names: ModuleNames,
+  expert: number | typeof sharedExpert,
+  module: string,
+) =>
+  `${expert === sharedExpert ? names.sharedExpert : `${names.experts}.${expert}`}.${
+    lastName(module)
+  }`;
 
 /** The modules of a gated DeltaNet, and its tensors that are no module's. */
 export const deltaNames = {

@@ -85,6 +85,7 @@ export function ggufConfig(file: GgufFile): ModelConfig {
     num_experts: value("expert_count"),
     num_experts_per_tok: value("expert_used_count"),
     moe_intermediate_size: value("expert_feed_forward_length"),
+    shared_expert_intermediate_size: value("expert_shared_feed_forward_length"),
     norm_topk_prob: family.gguf.experts?.normalised,
     use_expert_bias: family.gguf.experts?.isBiased,
     num_dense_layers: value("leading_dense_block_count") ?? 0,

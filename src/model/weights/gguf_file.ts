@@ -13,6 +13,7 @@ import {
   hasOneAdded,
   isInterleaved,
   isNegatedPower,
+  isSharedGate,
   layerInGguf,
   stackedNames,
 } from "./gguf_names.ts";
@@ -140,8 +141,19 @@ function layersOf(architecture: string, value: (key: string) => unknown): number
   return guessing > 0 ? Number(value("block_count")) - guessing : Infinity;
 }
 
-/** The shape by which Hugging Face knows it: taps of a convolution, [C, L] in the file, are [C, 1, L]. */
-function shapeOf(name: string, shape: readonly number[]): readonly number[] {
+/**
+ * The shape by which Hugging Face knows it: taps of a convolution, [C, L] in the file, are [C, 1, L], and what a shared expert
+ * counts by, [C], is [1, C].
+ */
+function shapeOf(
+  architecture: string,
+  name: string,
+  shape: readonly number[],
+): readonly number[] {
+  const family = familyOfGguf(architecture);
+  if (family && shape.length === 1 && isSharedGate(family.architecture, name)) {
+    return [1, shape[0]];
+  }
   return areTaps(name) && shape.length === 2 ? [shape[0], 1, shape[1]] : shape;
 }
 
@@ -183,7 +195,7 @@ function placeTensor(
     );
   }
   const name = ggufTensorName(architecture, ggufName);
-  const shape = shapeOf(name, dimensions.toReversed());
+  const shape = shapeOf(architecture, name, dimensions.toReversed());
   const heads = placeOfHeads(delta, name, shape);
   return {
     name,

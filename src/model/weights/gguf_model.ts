@@ -17,6 +17,7 @@ import {
   hasOneAdded,
   isInterleaved,
   isNegatedPower,
+  isSharedGate,
   longFactorsName,
   nameInGguf,
   ropeFactorsName,
@@ -80,7 +81,10 @@ export async function ggufFile(
   const { router } = moduleNames(config.architecture);
   const byName = Map.groupBy(named, ([tensor]) => nameInGguf(architecture, tensor));
   const tensors = Array.from(byName, ([inFile, parts]) => {
-    const [[tensor, stored]] = parts;
+    const [[tensor, whole]] = parts;
+    const stored = isSharedGate(config.architecture, tensor)
+      ? { ...whole, shape: whole.shape.slice(1) }
+      : whole;
     // Readers take no other type for what chooses experts.
     const asked = tensor.endsWith(`.${router}.weight`) ? "F32" : in8Bits?.(tensor) ? "Q8_0" : type;
     const written = typeOf(tensor, stored.shape, asked);
@@ -228,6 +232,7 @@ function expertValues(config: ModelConfig): GgufValues {
     expert_count: whole(experts.count),
     expert_used_count: whole(experts.chosen),
     expert_feed_forward_length: whole(experts.innerSize),
+    ...(experts.shared ? { expert_shared_feed_forward_length: whole(experts.innerSize) } : {}),
     ...(traits.mayBeLater ? { leading_dense_block_count: whole(leadingDense(config)) } : {}),
     ...(traits.scores === undefined ? {} : { expert_gating_func: whole(traits.scores) }),
   };

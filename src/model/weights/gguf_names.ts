@@ -8,6 +8,7 @@ import {
   type ModuleNames,
   moduleNames,
 } from "../decoder/names.ts";
+import type { Architecture } from "../decoder/config.ts";
 import { familyOfGguf } from "./config/families.ts";
 
 const outside: Readonly<Record<string, string>> = {
@@ -98,6 +99,10 @@ export const isNegatedPower = (name: string) => name.endsWith(`.${deltaNames.dec
 export const areTaps = (name: string) =>
   [convolutionNames.weight, deltaNames.convolution]
     .some((module) => name.endsWith(`.${module}.weight`));
+
+/** Whether a tensor of this Hugging Face name, [1, C], says how much a shared expert counts; a file has it as [C]. */
+export const isSharedGate = (architecture: Architecture, name: string) =>
+  name.endsWith(`.${moduleNames(architecture).sharedGate}.weight`);
 
 /** The layer of a tensor of a file; null of one outside the layers. */
 export function layerInGguf(name: string): number | null {

@@ -2,6 +2,7 @@
 
 import { UserError } from "../../base/user_error.ts";
 import type { Json } from "./config/config_keys.ts";
+import { withSplitExperts } from "./fused_experts.ts";
 import type { StoredTensor, WeightFile } from "./weight_file.ts";
 
 interface OtherParts {
@@ -9,14 +10,19 @@ interface OtherParts {
   readonly prefix: string | null;
   /** The tensors of other parts, which are left where they are. */
   readonly skipped: RegExp;
+  /** The matrices of experts may lie in one tensor. */
+  readonly fusesExperts?: boolean;
 }
+
+/** Layers that guess the token after the next one, and what reads pictures. */
+const whole = { prefix: "model.language_model.", skipped: /^(mtp|model\.visual)\./ };
 
 /** By `model_type` of a folder's `config.json`. */
 const otherParts: Readonly<Record<string, OtherParts>> = {
-  // Layers that guess the token after the next one.
   qwen3_5_text: { prefix: null, skipped: /^mtp\./ },
-  // These and what reads pictures.
-  qwen3_5: { prefix: "model.language_model.", skipped: /^(mtp|model\.visual)\./ },
+  qwen3_5_moe_text: { prefix: null, skipped: /^mtp\./, fusesExperts: true },
+  qwen3_5: whole,
+  qwen3_5_moe: { ...whole, fusesExperts: true },
 };
 
 /**
@@ -30,7 +36,7 @@ export function textPart(file: WeightFile, { model_type: type }: Json): WeightFi
     ? otherParts[type]
     : null;
   if (!parts) return file;
-  const { prefix, skipped } = parts;
+  const { prefix, skipped, fusesExperts } = parts;
   const tensors = new Map<string, StoredTensor>(), inFile = new Map<string, string>();
   for (const [name, tensor] of file.tensors) {
     if (skipped.test(name)) continue;
@@ -45,10 +51,11 @@ export function textPart(file: WeightFile, { model_type: type }: Json): WeightFi
     tensors.set(own, tensor);
     inFile.set(own, name);
   }
-  return {
+  const decoder: WeightFile = {
     path: file.path,
     tensors,
     read: (name, begin, bytes) => file.read(inFile.get(name) ?? name, begin, bytes),
     [Symbol.dispose]: () => file[Symbol.dispose](),
   };
+  return fusesExperts ? withSplitExperts(decoder) : decoder;
 }

@@ -36,6 +36,8 @@ const names = [
   "qwen3_5-2",
   "qwen3_5-3",
   "qwen3_5-5",
+  "qwen35moe-2",
+  "qwen35moe-5",
 ];
 
 async function assertTrainingsBits(model: Model): Promise<void> {

@@ -49,6 +49,12 @@ onEveryGpu(
     const experts = { ...plainExperts, count: 5, chosen: 5, innerSize: 8, normalised: false };
     const all = await loadsOf(gpu, { config: { kinds: [{ ...dense, experts }] } }, training);
     assert.deepEqual(all.first, { largest: 1, unused: 0 });
+    // One that all tokens take is not counted: it would have three times its even share.
+    const shared = { ...experts, chosen: 1, normalised: true, shared: true };
+    const { first } = await loadsOf(gpu, {
+      config: { architecture: "qwen3_5_moe_text", kinds: [{ ...dense, experts: shared }] },
+    }, training);
+    assert.ok(first && first.largest < 3, `${first?.largest}`);
     assert.equal((await loadsOf(gpu, tiedKind, training)).first, null);
   },
 );

@@ -13,7 +13,7 @@ onEveryGpu(
     const [dense] = tinyConfig.kinds;
     const experts: ExpertsKind = {
       ...{ count: 8, chosen: 3, innerSize: 20, scores: "sigmoid", biased: true },
-      ...{ normalised: true, scale: 1 },
+      ...{ normalised: true, scale: 1, shared: false },
     };
     const config = { kinds: [{ ...dense, experts }, dense] };
     for (const storage of [undefined, "bf16"] as const) {

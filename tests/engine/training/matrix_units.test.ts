@@ -11,6 +11,7 @@ import {
   deltaKind,
   expertsKind,
   type Kind,
+  sharedExpertKind,
   tiedKind,
   type Training,
   withTraining,
@@ -41,6 +42,7 @@ const kinds: readonly [string, Kind, number][] = [
   ["weights in bfloat16", { storage: "bf16" }, 1],
   ["experts", expertsKind, 1],
   ["a DeltaNet", deltaKind, 1],
+  ["experts of which one is shared", sharedExpertKind, 1],
   ["an adapter", { config: { tiedEmbeddings: true }, lora: true }, 1],
 ];
 

@@ -89,6 +89,20 @@ export const deltaKind: Kind = {
   },
 };
 
+/** The same with experts, and one that all tokens take. */
+export const sharedExpertKind: Kind = {
+  config: {
+    architecture: "qwen3_5_moe_text",
+    kinds: (deltaKind.config?.kinds ?? []).map((kind) => ({
+      ...kind,
+      experts: {
+        ...{ ...plainExperts, count: 5, chosen: 2, innerSize: 12 },
+        ...{ normalised: true, shared: true },
+      },
+    })),
+  },
+};
+
 export const kinds: Readonly<Record<string, Kind>> = {
   "a table for embedding and head together": tiedKind,
   "a table for each, and norms of queries and keys": {},
@@ -96,6 +110,7 @@ export const kinds: Readonly<Record<string, Kind>> = {
   "weights in float16": { storage: "f16" },
   "experts": expertsKind,
   "a DeltaNet and gated attention": deltaKind,
+  "experts of which all tokens share one": sharedExpertKind,
   "an adapter": { config: { tiedEmbeddings: true }, lora: true },
   "an adapter on experts": { ...expertsKind, lora: true },
 };

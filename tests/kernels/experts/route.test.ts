@@ -87,6 +87,46 @@ const tolerance = {
   why: "exponentials and sums of up to 130 of them in float32",
 };
 
+onEveryGpu(
+  "route: an expert that all share comes last, by the sigmoid of its logit",
+  async (gpu) => {
+    for (const shape of shapes) {
+      const { tokens, experts, chosen } = shape;
+      const stride = Math.ceil((experts + 1) / 4) * 4, scale = 1.5;
+      const logits = randomFloats(tokens * stride, 1, 4);
+      const slopes = randomFloats(tokens * (chosen + 1), 2);
+      const routed = Float32Array.from(
+        { length: tokens * chosen },
+        (_, i) => slopes[i + Math.floor(i / chosen)],
+      );
+      const expected = reference(logits, routed, shape, stride, true, scale);
+      const numbers: number[] = [], weights: number[] = [];
+      for (let t = 0; t < tokens; t++) {
+        const share = 1 / (1 + Math.exp(-logits[t * stride + experts]));
+        numbers.push(...expected.experts.slice(t * chosen, (t + 1) * chosen), experts);
+        weights.push(...expected.weights.slice(t * chosen, (t + 1) * chosen), scale * share);
+        expected.dLogits[t * stride + experts] = scale * slopes[t * (chosen + 1) + chosen] *
+          share * (1 - share);
+      }
+      const options = {
+        ...{ experts, chosen, normalised: true, scale, scores: "softmax" } as const,
+        ...{ bias: null, shared: true },
+      };
+      using steps = gpu.steps();
+      const found = await gpu.readAll(steps.run(() => {
+        const from = gpu.from(logits, [tokens, stride]);
+        const routes = route(gpu, from, options);
+        const dWeights = gpu.from(slopes, [tokens, chosen + 1]);
+        const dLogits = routeBackward(gpu, from, routes.experts, dWeights, options);
+        return [routes.experts, routes.weights, dLogits];
+      }));
+      assert.deepEqual([...found[0]], numbers);
+      assertClose(found[1], weights, tolerance);
+      assertClose(found[2], expected.dLogits, tolerance);
+    }
+  },
+);
+
 onEveryGpu("route: experts, weights and their gradient are those in float64", async (gpu) => {
   for (const shape of shapes) {
     for (const normalised of [false, true]) {

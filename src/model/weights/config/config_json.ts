@@ -82,7 +82,10 @@ export function parseModelConfig(json: unknown, file: string): ModelConfig {
 }
 
 /** Models of several parts, and the `model_type` of their text decoder, which is the part that is read. */
-const decoderOf: Readonly<Record<string, Architecture>> = { qwen3_5: "qwen3_5_text" };
+const decoderOf: Readonly<Record<string, Architecture>> = {
+  qwen3_5: "qwen3_5_text",
+  qwen3_5_moe: "qwen3_5_moe_text",
+};
 
 /** The keys of a text decoder: those of `text_config` where the model has other parts. */
 function textJson(json: Json, file: string): Json {

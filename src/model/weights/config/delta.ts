@@ -4,6 +4,7 @@ import { UserError } from "../../../base/user_error.ts";
 import type { DeltaShape } from "../../../kernels/delta/delta_shape.ts";
 import { kindOf, type ModelConfig } from "../../decoder/config.ts";
 import { ConfigKeys } from "./config_keys.ts";
+import { readSharedExperts } from "./experts.ts";
 import { expectFullAttention, type LayerKinds, readLayerTypes } from "./layer_kinds.ts";
 import { readRotation } from "./rotation_json.ts";
 
@@ -68,6 +69,13 @@ export function qwen35Kinds(keys: ConfigKeys, layers: number, headDim: number): 
       .map((type) => type === "linear_attention")
     : Array.from({ length: Math.min(layers, interval) }, (_, i) => i + 1 < interval);
   return { kinds: isLinear.map((linear) => linear ? delta : attends), maxPositions };
+}
+
+/** The same with experts in every layer. */
+export function qwen35MoeKinds(keys: ConfigKeys, layers: number, headDim: number): LayerKinds {
+  const { kinds, maxPositions } = qwen35Kinds(keys, layers, headDim);
+  const experts = readSharedExperts(keys);
+  return { kinds: kinds.map((kind) => ({ ...kind, experts })), maxPositions };
 }
 
 /** The keys that `qwen35Kinds` reads. */

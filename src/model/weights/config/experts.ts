@@ -83,6 +83,29 @@ export function qwen3MoeJson(config: ModelConfig): Readonly<Record<string, unkno
   };
 }
 
+/** The experts of all layers of Qwen3.5-MoE, whose weights sum to 1, and one besides that every token takes. */
+export function readSharedExperts(keys: ConfigKeys): ExpertsKind {
+  const experts = readExperts(keys, "moe_intermediate_size");
+  const width = keys.integer("shared_expert_intermediate_size");
+  if (width !== experts.innerSize) {
+    throw new UserError(
+      `${keys.file}: shared_expert_intermediate_size is ${width}; supported is the moe_intermediate_size of the others, ${experts.innerSize}`,
+    );
+  }
+  return { ...experts, normalised: true, shared: true };
+}
+
+/** The keys that `readSharedExperts` reads. */
+export function sharedExpertsJson({ kinds: [{ experts }] }: ModelConfig) {
+  return {
+    num_experts: experts?.count,
+    num_experts_per_tok: experts?.chosen,
+    moe_intermediate_size: experts?.innerSize,
+    shared_expert_intermediate_size: experts?.innerSize,
+    output_router_logits: false,
+  };
+}
+
 /** All layers have experts, `intermediate_size` wide. @throws UserError naming a key that only models without it may have */
 export function olmoeKinds(keys: ConfigKeys, _layers: number, headDim: number): LayerKinds {
   const { json, file } = keys;

@@ -11,6 +11,7 @@ import {
   olmoeKinds,
   qwen3MoeJson,
   qwen3MoeKinds,
+  sharedExpertsJson,
 } from "./experts.ts";
 import {
   gemma2Kinds,
@@ -19,7 +20,7 @@ import {
   lfm2Kinds,
   smollm3Kinds,
 } from "./layer_kinds.ts";
-import { qwen35Json, qwen35Kinds } from "./delta.ts";
+import { qwen35Json, qwen35Kinds, qwen35MoeKinds } from "./delta.ts";
 import type { GgufTraits } from "./gguf_traits.ts";
 import { rotationJson } from "./rotation_json.ts";
 
@@ -120,6 +121,34 @@ const lfm2Json = (config: ModelConfig) => ({
   ),
 });
 
+/** What Qwen3.5 with experts and without share. */
+const qwen35 = {
+  rotatesPart: true,
+  traits: (keys: ConfigKeys) => ({
+    ...plainDecoder,
+    biases: { ...llamaBiases(keys), feedForward: false },
+    qkNorm: true,
+    norms: { fromOne: true, after: false },
+  }),
+} as const;
+
+const qwen35Gguf = {
+  hasParts: true,
+  addsOne: true,
+  hasDelta: true,
+  modules: {
+    post_attention_norm: "post_attention_layernorm",
+    attn_qkv: deltaNames.inputs,
+    attn_gate: deltaNames.gates,
+    ssm_beta: deltaNames.strengths,
+    ssm_alpha: deltaNames.steps,
+    ssm_conv1d: deltaNames.convolution,
+    ssm_norm: deltaNames.norm,
+    ssm_out: deltaNames.output,
+  },
+  tensors: { "ssm_a": deltaNames.decayLogs, "ssm_dt.bias": deltaNames.stepBiases },
+} as const;
+
 export const families: Readonly<Record<Architecture, Family>> = {
   llama: {
     modelClass: "LlamaForCausalLM",
@@ -181,32 +210,29 @@ export const families: Readonly<Record<Architecture, Family>> = {
   },
   qwen3_5_text: {
     modelClass: "Qwen3_5ForCausalLM",
-    gguf: {
-      name: "qwen35",
-      hasParts: true,
-      addsOne: true,
-      hasDelta: true,
-      modules: {
-        post_attention_norm: "post_attention_layernorm",
-        attn_qkv: deltaNames.inputs,
-        attn_gate: deltaNames.gates,
-        ssm_beta: deltaNames.strengths,
-        ssm_alpha: deltaNames.steps,
-        ssm_conv1d: deltaNames.convolution,
-        ssm_norm: deltaNames.norm,
-        ssm_out: deltaNames.output,
-      },
-      tensors: { "ssm_a": deltaNames.decayLogs, "ssm_dt.bias": deltaNames.stepBiases },
-    },
-    rotatesPart: true,
-    traits: (keys) => ({
-      ...plainDecoder,
-      biases: { ...llamaBiases(keys), feedForward: false },
-      qkNorm: true,
-      norms: { fromOne: true, after: false },
-    }),
+    ...qwen35,
+    gguf: { name: "qwen35", ...qwen35Gguf },
     kinds: qwen35Kinds,
     write: qwen35Json,
+  },
+  qwen3_5_moe_text: {
+    modelClass: "Qwen3_5MoeForCausalLM",
+    ...qwen35,
+    gguf: {
+      name: "qwen35moe",
+      ...qwen35Gguf,
+      modules: {
+        ...qwen35Gguf.modules,
+        ffn_gate_inp_shexp: "mlp.shared_expert_gate",
+        ffn_gate_shexp: "mlp.shared_expert.gate_proj",
+        ffn_up_shexp: "mlp.shared_expert.up_proj",
+        ffn_down_shexp: "mlp.shared_expert.down_proj",
+      },
+      experts: { normalised: true },
+    },
+    innerSize: (keys) => keys.integer("moe_intermediate_size"),
+    kinds: qwen35MoeKinds,
+    write: (config) => ({ ...qwen35Json(config), ...sharedExpertsJson(config) }),
   },
   smollm3: {
     modelClass: "SmolLM3ForCausalLM",

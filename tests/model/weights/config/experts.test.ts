@@ -19,6 +19,10 @@ const lfm2 = {
   ...{ ...sizes, model_type: "lfm2_moe", num_experts: 8, moe_intermediate_size: 32 },
   layer_types: ["conv", "full_attention", "conv", "conv"],
 };
+const qwen35 = {
+  ...{ ...sizes, model_type: "qwen3_5_moe_text", num_experts: 7, intermediate_size: undefined },
+  ...{ moe_intermediate_size: 32, shared_expert_intermediate_size: 32, head_dim: 32 },
+};
 const parsed = (keys: object) => parseModelConfig(keys, "config.json");
 const experts = (keys: object) => parsed(keys).kinds.map(({ experts }) => experts?.count ?? 0);
 
@@ -28,12 +32,18 @@ Deno.test("experts: which layers have them", () => {
   assert.deepEqual(experts({ ...qwen3, decoder_sparse_step: 2 }), [0, 7, 0, 7]);
   assert.deepEqual(experts({ ...qwen3, mlp_only_layers: [1, 9] }), [7, 0, 7, 7]);
   assert.deepEqual(experts(olmoe), [7]);
+  assert.deepEqual(experts(qwen35), [7, 7, 7, 7]);
   assert.deepEqual(experts(lfm2), [0, 0, 8, 8]);
   assert.deepEqual(experts({ ...lfm2, num_dense_layers: 0 }), [8, 8, 8, 8]);
 });
 
 Deno.test("experts: what a config.json leaves out is as transformers has it", () => {
-  const plain = { count: 7, chosen: 3, scores: "softmax", biased: false, scale: 1 };
+  const plain = {
+    ...{ count: 7, chosen: 3, scores: "softmax" },
+    biased: false,
+    scale: 1,
+    shared: false,
+  };
   const [ofQwen3] = parsed(qwen3).kinds, [ofOlmoe] = parsed(olmoe).kinds;
   assert.deepEqual(ofQwen3.experts, { ...plain, innerSize: 32, normalised: false });
   assert.deepEqual(ofOlmoe.experts, { ...plain, innerSize: 96, normalised: false });
@@ -42,6 +52,9 @@ Deno.test("experts: what a config.json leaves out is as transformers has it", ()
     ...{ ...plain, count: 8, innerSize: 32, normalised: true },
     ...{ scores: "sigmoid", biased: true },
   });
+  const [ofQwen35] = parsed(qwen35).kinds;
+  assert.deepEqual(ofQwen35.experts, { ...plain, innerSize: 32, normalised: true, shared: true });
+  assert.equal(parsed(qwen35).intermediateSize, 32);
 });
 
 Deno.test("experts: what cannot be is refused by the name of its key", () => {
@@ -54,6 +67,14 @@ Deno.test("experts: what cannot be is refused by the name of its key", () => {
       [{ ...qwen3, norm_topk_prob: 1 }, /norm_topk_prob is 1; expected true or false/],
       [{ ...qwen3, mlp_only_layers: [-1] }, /mlp_only_layers is \[-1\]; expected a list of layers/],
       [{ ...qwen3, use_sliding_window: true }, /use_sliding_window is true/],
+      [
+        { ...qwen35, shared_expert_intermediate_size: 64 },
+        /shared_expert_intermediate_size is 64; supported is the moe_intermediate_size .*, 32/,
+      ],
+      [
+        { ...qwen35, shared_expert_intermediate_size: undefined },
+        /shared_expert_intermediate_size is undefined; expected a positive/,
+      ],
       [{ ...olmoe, clip_qkv: 8 }, /clip_qkv is 8; expected null/],
       [{ ...olmoe, head_dim: 8 }, /head_dim is 8; expected 16, hidden_size \/ num_attention_heads/],
       [{ ...lfm2, num_dense_layers: -1 }, /num_dense_layers is -1; expected a number of layers/],
