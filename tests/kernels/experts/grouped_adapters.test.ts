@@ -1,6 +1,6 @@
 /**
  * What adapters add to products with the matrices of experts, and their gradients: bit for bit what `gemm` makes of each
- * expert's rows alone, whose own tests hold it to float64, in tiles of any height. Ten seconds an engine.
+ * expert's rows alone, whose own tests hold it to float64, in tiles of any height. Half a minute an engine.
  */
 
 import assert from "node:assert/strict";
@@ -61,7 +61,7 @@ onEveryGpu("grouped adapters: products go on with their terms, and are scaled", 
       const terms = randomFloats(pairs * n * rank, 11),
         b = randomFloats(experts * outer * rank, 12);
       const columns = isGated ? outer / 2 : outer;
-      for (const storage of ["f32", "bf16"] as const) {
+      for (const storage of parts === 2 ? ["f32", "bf16"] as const : ["f32"] as const) {
         using steps = gpu.steps();
         const [made, kept, scaled] = steps.run(() => {
           const grouping = grouped(gpu, shape);
@@ -82,9 +82,11 @@ onEveryGpu("grouped adapters: products go on with their terms, and are scaled", 
               ...{ ...options, further },
               ...(isGated ? { gated } : {}),
             });
-            groupedProduct(gpu, "nt", a, { stacked, experts }, grouping, plain, {
-              ...{ ...options, scale },
-            });
+            if (!isGated) {
+              groupedProduct(gpu, "nt", a, { stacked, experts }, grouping, plain, {
+                ...{ ...options, scale },
+              });
+            }
             return { c, both, plain };
           });
           const alone = used(shape).map(({ places, tokens, expert }) => {
@@ -118,7 +120,7 @@ onEveryGpu("grouped adapters: products go on with their terms, and are scaled", 
               },
               ...(isGated ? { gated: { kept: both } } : {}),
             });
-            gemm(gpu, "nt", own, one, plain, { scale });
+            if (!isGated) gemm(gpu, "nt", own, one, plain, { scale });
             return { c, both, plain };
           });
           const of = (which: "c" | "both" | "plain") => ({
@@ -130,7 +132,7 @@ onEveryGpu("grouped adapters: products go on with their terms, and are scaled", 
         const label = `${parts} projections, ${storage}, ${tokens} tokens`;
         await assertSame(gpu, made, label);
         if (isGated) await assertSame(gpu, kept, `${label}: gate and up`);
-        await assertSame(gpu, scaled, `${label}: scaled`);
+        else await assertSame(gpu, scaled, `${label}: scaled`);
       }
     }
   }
