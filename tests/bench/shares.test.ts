@@ -65,6 +65,7 @@ Deno.test("waits: a tile asks for memory slab by slab, a streamed product ahead,
   const tiled: GemmVariant = {
     name: "",
     sharing: "tiled",
+    isAhead: false,
     tile: { rm: 1, rn: 4, lx: 8, ly: 4, tk: 8 },
   };
   // 128 slabs of 0.6 µs and 32 ns, of 8 fma of 4 ns.

@@ -127,8 +127,10 @@ export function launchGemm(gpu: Gpu, product: GemmProduct, cost: LaunchCost): vo
     );
   } else {
     const { rm: RM, rn: RN, lx: LX, ly: LY, tk: TK } = variant.tile;
+    // With an adapter's terms there are no registers left for it.
+    const AHEAD = variant.isAhead && !further;
     gpu.dispatch(
-      { label, code: tiledCode, defines: { ...shared, RM, RN, LX, LY, TK } },
+      { label, code: tiledCode, defines: { ...shared, RM, RN, LX, LY, TK, AHEAD } },
       parameters,
       tensors,
       [Math.ceil(columns / (LX * RN)), Math.ceil(rows / (LY * RM))],

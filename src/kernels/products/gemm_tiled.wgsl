@@ -13,6 +13,9 @@
 //    lane's columns are whole vectors of C, so nt keeps columns 0, 4, 8, … apart from 1, 5, 9, …
 //  - Writing vectors of terms, 8 lanes write $(TK/4) slices of neighbouring rows: a slice begins $(32/TK) (mod 8) after the last.
 //  - Writing vectors of rows or columns, they write neighbouring ones.
+//
+// AHEAD: a lane asks for its vectors of the next slab before it multiplies this one, and holds them meanwhile: more
+// registers, and memory is waited for beside the sums.
 
 //#include gemm_bindings TILE_ROWS=false HALVES=false
 
@@ -84,63 +87,59 @@ fn main(
   let placeB = min((params.firstB + firstColumn) / 4u + vectorB, strideB - 1u);
   //#endif
 
+  //#for n 0 LY*RM*TK/4/(LX*LY)
+  var valueA$n: vec4<f32>;
+  //#endfor
+  //#for n 0 LX*RN*TK/4/(LX*LY)
+  var valueB$n: vec4<f32>;
+  //#endfor
+  //#if AHEAD
+  {
+    //#include gemm_tiled_load AT="0u"
+  }
+  //#endif
   for (var k = 0u; k < params.depth; k += $(TK)u) {
+    //#if !AHEAD
+    {
+      //#include gemm_tiled_load AT="k"
+    }
+    //#endif
     // Terms beyond the depth are 0 in A, and anything finite in B.
-    //#if LAYOUT == 2
     //#for n 0 LY*RM*TK/4/(LX*LY)
     //#if n*LX*LY+LX*LY > LY*RM*TK/4
     if (lane < $(LY*RM*TK/4-n*LX*LY)u) {
     //#else
     {
     //#endif
+      //#if LAYOUT == 2
       let term = termA + $(n*LX*LY/(LY*RM/4))u;
-      let value = load_a(min(k + term, lastDepth) * strideA + placeA);
-      tileA[term][vectorA] = select(vec4<f32>(0.0), value, k + term < params.depth);
+      tileA[term][vectorA] = select(vec4<f32>(0.0), valueA$n, k + term < params.depth);
+      //#else
+      let isTerm = k + sliceA * 4u < params.depth;
+      tileA[sliceA][rowA + $(n*LX*LY*4/TK)u] = select(vec4<f32>(0.0), valueA$n, isTerm);
+      //#endif
     }
     //#endfor
-    //#else
-    {
-      let index = k / 4u + sliceA;
-      let place = min(params.firstA / 4u + index, strideA - 1u);
-      let inside = index * 4u < params.depth;
-      //#for n 0 LY*RM*TK/4/(LX*LY)
-      //#if n*LX*LY+LX*LY > LY*RM*TK/4
-      if (lane < $(LY*RM*TK/4-n*LX*LY)u) {
-      //#else
-      {
-      //#endif
-        tileA[sliceA][rowA + $(n*LX*LY*4/TK)u] = select(vec4<f32>(0.0), load_a(startA$n + place), inside);
-      }
-      //#endfor
-    }
-    //#endif
-    //#if LAYOUT == 0
-    {
-      let place = min(k / 4u + sliceB, strideB - 1u);
-      //#for n 0 LX*RN*TK/4/(LX*LY)
-      //#if n*LX*LY+LX*LY > LX*RN*TK/4
-      if (lane < $(LX*RN*TK/4-n*LX*LY)u) {
-      //#else
-      {
-      //#endif
-        let column = rowB + $(n*LX*LY*4/TK)u;
-        tileB[sliceB][column % 4u * $(LX*RN/4+1)u + column / 4u] = load_b(startB$n + place);
-      }
-      //#endfor
-    }
-    //#else
     //#for n 0 LX*RN*TK/4/(LX*LY)
     //#if n*LX*LY+LX*LY > LX*RN*TK/4
     if (lane < $(LX*RN*TK/4-n*LX*LY)u) {
     //#else
     {
     //#endif
-      let term = termB + $(n*LX*LY/(LX*RN/4))u;
-      tileB[term][vectorB] = load_b(min(k + term, lastDepth) * strideB + placeB);
+      //#if LAYOUT == 0
+      let column = rowB + $(n*LX*LY*4/TK)u;
+      tileB[sliceB][column % 4u * $(LX*RN/4+1)u + column / 4u] = valueB$n;
+      //#else
+      tileB[termB + $(n*LX*LY/(LX*RN/4))u][vectorB] = valueB$n;
+      //#endif
     }
     //#endfor
-    //#endif
     workgroupBarrier();
+    //#if AHEAD
+    if (k + $(TK)u < params.depth) {
+      //#include gemm_tiled_load AT="(k+"+TK+"u)"
+    }
+    //#endif
     //#for s 0 TK/4
     //#if LAYOUT != 2
     //#for r 0 RM

@@ -39,6 +39,8 @@ interface TiledVariant {
   readonly name: string;
   readonly sharing: "tiled";
   readonly tile: GemmTile;
+  /** Whether the next slab is on its way while one is multiplied. */
+  readonly isAhead: boolean;
 }
 
 interface StreamedVariant {
@@ -120,15 +122,19 @@ function tiledVariantsOf(tuning: Tuning, isTransposed: boolean): TiledVariants {
   if (!ofDevice) tiledVariants.set(tuning, ofDevice = new Map());
   let variants = ofDevice.get(isTransposed);
   if (!variants) {
-    const all = runnableTiles(tuning.limits, isTransposed).map((tile): TiledVariant => ({
-      name: `tiled, ${tile.rm}x${tile.rn} a lane, ${tile.ly}x${tile.lx} lanes`,
-      sharing: "tiled",
-      tile,
-    }));
+    const all = runnableTiles(tuning.limits, isTransposed).flatMap((tile): TiledVariant[] => {
+      const name = `tiled, ${tile.rm}x${tile.rn} a lane, ${tile.ly}x${tile.lx} lanes`;
+      const one = { name, sharing: "tiled", tile, isAhead: false } as const;
+      const ahead = { ...one, name: `${name}, a slab ahead`, isAhead: true };
+      return hasAhead(tile) ? [one, ahead] : [one];
+    });
     ofDevice.set(isTransposed, variants = { all, ranked: new Map() });
   }
   return variants;
 }
+
+/** Tiles of which there is a variant that loads a slab ahead: those that make products of many rows, with most to wait for. */
+const hasAhead = ({ rm, rn }: GemmTile) => rm * rn >= 64;
 
 /** How many tiles are worth measuring for a shape. */
 const triedTiles = 4;
@@ -140,10 +146,13 @@ function tiledFor(tuning: Tuning, { layout, rows, columns }: GemmShape): SomeVar
   if (!ofRows) ranked.set(rows, ofRows = new Map());
   let found = ofRows.get(columns);
   if (!found) {
-    const tiles = rankedTiles(all.map(({ tile }) => tile), { rows, columns });
-    const ofTile = (tile: GemmTile) => all.find((one) => one.tile === tile)!;
+    const plain = all.filter(({ isAhead }) => !isAhead);
+    const tiles = rankedTiles(plain.map(({ tile }) => tile), { rows, columns });
+    const ofTile = (tile: GemmTile) => plain.find((one) => one.tile === tile)!;
     const [first, ...others] = tiles.slice(0, triedTiles).map(ofTile);
-    ofRows.set(columns, found = [first, ...others]);
+    // Nothing says beforehand whether waits or registers cost a device more.
+    const ahead = all.filter(({ tile, isAhead }) => isAhead && tile === first.tile);
+    ofRows.set(columns, found = [first, ...ahead, ...others]);
   }
   return found;
 }
