@@ -11,6 +11,7 @@ export const expertAdapters = {
   "qwen3moe-2": "qwen3moe-2",
   "olmoe-5": "olmoe-5",
   "lfm2moe-2": "lfm2moe-2",
+  "qwen35moe-1": "qwen35moe-1",
   "olmoe-5-fused": "olmoe-5",
 } as const;
 export type ExpertAdapter = keyof typeof expertAdapters;

@@ -2,7 +2,7 @@
 
 import { type ExpertsKind, kindOf, type ModelConfig } from "./config.ts";
 import { type Block, type ExpertBlockKey, layerKey, type NamedRange } from "./layout.ts";
-import { expertModule, moduleNames } from "./names.ts";
+import { expertModule, expertsInOrder, moduleNames } from "./names.ts";
 import type { Parameter, Parameters } from "./parameters.ts";
 
 /**
@@ -123,11 +123,12 @@ export function expertLoraMatrices(
       matrix: "A" | "B",
       shapeOf: (rows: number) => readonly [number, number],
     ): ExpertLoraTensor[] =>
-      Array.from({ length: experts.count }, (_, expert) =>
+      expertsInOrder(experts).flatMap((expert) =>
         projections.map(({ module, rows }) => ({
           name: loraName(layer, expertModule(names, expert, module), matrix),
           shape: shapeOf(rows),
-        }))).flat();
+        }))
+      );
     return { key, A: each("A", () => [rank, width]), B: each("B", (rows) => [rows, rank]) };
   });
 }

@@ -3,7 +3,13 @@ import { UserError } from "../../base/user_error.ts";
 import { vocabularyBlock } from "../../kernels/losses/log_softmax.ts";
 import { deltaWidths } from "../../kernels/delta/delta_shape.ts";
 import { attends, type ExpertsKind, kindOf, type ModelConfig } from "./config.ts";
-import { convolutionNames, deltaNames, expertModule, moduleNames, sharedExpert } from "./names.ts";
+import {
+  convolutionNames,
+  deltaNames,
+  expertModule,
+  expertsInOrder,
+  moduleNames,
+} from "./names.ts";
 
 /** A tensor as Hugging Face names it, or some rows of one, and where they lie in a block. */
 export interface NamedRange {
@@ -170,10 +176,8 @@ function expertBlocks(
   { count, innerSize: I, shared }: ExpertsKind,
 ): Record<Exclude<ExpertBlockKey, "expertBias">, NamedShapes> {
   const names = moduleNames(architecture);
-  const all: (number | typeof sharedExpert)[] = [...Array(count).keys()];
-  if (shared) all.push(sharedExpert);
   const each = (modules: readonly (readonly [string, number[]])[]): NamedShapes =>
-    all.flatMap((expert) =>
+    expertsInOrder({ count, shared }).flatMap((expert) =>
       modules.map(([module, shape]): [string, number[]] => [
         `${expertModule(names, expert, module)}.weight`,
         shape,

@@ -1,5 +1,5 @@
 import { UserError } from "../../base/user_error.ts";
-import { hasExperts, hasSharedExperts, type ModelConfig } from "./config.ts";
+import { hasExperts, type ModelConfig } from "./config.ts";
 import { type Block, boundElements, layerKey, modulesOf } from "./layout.ts";
 import { expertLoraBlocks, expertTargets, loraName, separateExpertTargets } from "./expert_lora.ts";
 import { lastName } from "./names.ts";
@@ -99,8 +99,7 @@ function projectionsOf(config: ModelConfig): ReadonlySet<LoraTarget> {
   return new Set([
     ...Array.from({ length: config.layers }, (_, layer) => projectionGroups(config, layer))
       .flat(2).flatMap(({ projections }) => projections.map(({ target }) => target)),
-    // For an expert that all tokens share PEFT's files have another place.
-    ...(hasExperts(config) && !hasSharedExperts(config) ? separateExpertTargets : []),
+    ...(hasExperts(config) ? separateExpertTargets : []),
   ]);
 }
 

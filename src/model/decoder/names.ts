@@ -1,4 +1,4 @@
-import type { Architecture } from "./config.ts";
+import type { Architecture, ExpertsKind } from "./config.ts";
 
 /** What Hugging Face calls the modules of a decoder; those of a layer without its place. */
 export interface ModuleNames {
@@ -80,6 +80,14 @@ export const lastName = (module: string) => module.slice(module.lastIndexOf(".")
 
 /** Stands for the expert that every token takes. */
 export const sharedExpert = "shared";
+
+/** A layer's experts in the order of their matrices. */
+export const expertsInOrder = (
+  { count, shared }: Pick<ExpertsKind, "count" | "shared">,
+): (number | typeof sharedExpert)[] => [
+  ...Array(count).keys(),
+  ...(shared ? [sharedExpert] as const : []),
+];
 
 /** The module of an expert that does what `module` does in a block without experts. */
 export const expertModule = (

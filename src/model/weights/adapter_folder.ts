@@ -55,20 +55,37 @@ export function openAdapterFolder(folder: string): AdapterFolder {
   }
 }
 
+/** Whose projection a tensor of an adapter belongs to: of an expert by itself, of the one that all tokens share, or of none. */
+type Owner = "expert" | "shared expert" | "layer";
+
+const ownerOf = (name: string): Owner =>
+  /\.experts\.\d+\./.test(name)
+    ? "expert"
+    : name.includes(".shared_expert.")
+    ? "shared expert"
+    : "layer";
+
 /**
- * What an adapter changes whose file has the projections of experts one by one, which `target_modules` names as others:
- * PEFT wrote so when transformers had experts as modules.
+ * What an adapter changes whose file has projections of experts as modules, which `target_modules` names as others: the one
+ * that all tokens share, and all of them as PEFT wrote them when transformers had experts one by one.
+ *
+ * @throws UserError where one of gate and up is adapted, or only some experts
  */
 function withExperts(lora: LoraConfig, { tensors, path }: WeightFile): LoraConfig {
   const names = [...tensors.keys()].filter((name) => name.endsWith(".lora_A.weight"));
-  const has = (module: string, isOfExpert: boolean) =>
-    names.some((name) =>
-      name.endsWith(`.${module}.lora_A.weight`) && /\.experts\.\d+\./.test(name) === isOfExpert
-    );
+  const has = (module: string, owner: Owner) =>
+    names.some((name) => name.endsWith(`.${module}.lora_A.weight`) && ownerOf(name) === owner);
   const found = lora.targets.flatMap((target) => {
-    const ofExperts = loraModules.includes(target) && has(target, true) ? inExperts(target) : null;
-    if (ofExperts === null) return [target];
-    return has(target, false) ? [target, ofExperts] : [ofExperts];
+    const ofExperts = loraModules.includes(target) ? inExperts(target) : null;
+    const isOfEach = has(target, "expert"), isOfShared = has(target, "shared expert");
+    if (ofExperts === null || !isOfEach && !isOfShared) return [target];
+    if (!isOfEach && !lora.targets.includes(ofExperts)) {
+      throw new UserError(
+        `${path}: ${target} is adapted of the expert that all tokens share and not of the others each by itself; ` +
+          "all or none is supported",
+      );
+    }
+    return has(target, "layer") ? [target, ofExperts] : [ofExperts];
   });
   if (found.includes("experts.gate_proj") !== found.includes("experts.up_proj")) {
     throw new UserError(

@@ -1,8 +1,8 @@
 /** Adapters as the Python library PEFT keeps them: adapter_config.json and adapter_model.safetensors. */
 
 import { UserError } from "../../base/user_error.ts";
-import { hasExperts, type ModelConfig } from "../decoder/config.ts";
-import type { ExpertTarget } from "../decoder/expert_lora.ts";
+import { hasExperts, hasSharedExperts, type ModelConfig } from "../decoder/config.ts";
+import { type ExpertTarget, separateExpertTargets } from "../decoder/expert_lora.ts";
 import { type LoraConfig, loraModules, type LoraTarget, orderTargets } from "../decoder/lora.ts";
 import { lastName, moduleNames } from "../decoder/names.ts";
 import { fusedParameters } from "./peft_experts.ts";
@@ -159,9 +159,13 @@ function targetKeys({ rank, alpha, targets }: LoraConfig, config: ModelConfig) {
   const others = targets.filter((target) =>
     isModule(target) && !dense.some((module) => lastName(module) === target)
   );
+  // The expert that all share has modules.
+  const ofShared = hasSharedExperts(config)
+    ? separateExpertTargets.filter((one) => targets.includes(one)).map(lastName)
+    : [];
   if (parameters.length === 0) return { target_modules: others };
   return {
-    target_modules: others,
+    target_modules: [...others, ...ofShared],
     target_parameters: parameters,
     ...(isEach
       ? {

@@ -10,7 +10,7 @@
 
 import { UserError } from "../../base/user_error.ts";
 import { storedTypes } from "../../kernels/parts/stored_type.ts";
-import { kindOf, type ModelConfig } from "../decoder/config.ts";
+import { kindOf, matricesOf, type ModelConfig } from "../decoder/config.ts";
 import {
   type ExpertLoraKey,
   expertLoraKeys,
@@ -26,6 +26,7 @@ import type { StoredTensor, WeightFile } from "./weight_file.ts";
 /** The tensors of a layer's adapter on one of the two, as they lie in memory and in a file. */
 interface Fused {
   readonly layer: number;
+  /** But for those of an expert that all share, which is a module of its own. */
   readonly matrices: ExpertLoraMatrices;
   readonly experts: number;
   /** n */
@@ -42,13 +43,14 @@ function fusedOf(config: ModelConfig, lora: LoraConfig): Fused[] {
   const { experts: module } = moduleNames(config.architecture);
   return Array.from({ length: config.layers }, (_, layer) => {
     const all = expertLoraMatrices(config, lora, layer);
-    const experts = kindOf(config, layer).experts?.count ?? 0;
-    return all.map((matrices, index): Fused => {
+    const { experts: kind } = kindOf(config, layer), experts = kind?.count ?? 0;
+    return all.map(({ key, A, B }, index): Fused => {
+      const projections = A.length / (kind ? matricesOf(kind) : 1), fused = experts * projections;
+      const matrices = { key, A: A.slice(0, fused), B: B.slice(0, fused) };
       // PEFT wraps the module once for each of its tensors, gate and up first.
       const place = index < all.length - 1 ? `${module}.base_layer` : module;
       return {
-        ...{ layer, matrices, experts, rank: lora.rank },
-        projections: matrices.A.length / experts,
+        ...{ layer, matrices, experts, projections, rank: lora.rank },
         rows: matrices.B[0].shape[0],
         inputs: matrices.A[0].shape[1],
         name: { A: loraName(layer, place, "A"), B: loraName(layer, place, "B") },
@@ -91,7 +93,7 @@ export function peftTensors(
     const shapes = shapesOf(fused);
     const { a, b } = expertLoraKeys(layer, matrices.key);
     const stacked = parameters.block(b);
-    tensors.set(name.A, { ...parameters.block(a), shape: shapes.A });
+    tensors.set(name.A, firstRows(parameters.block(a), shapes.A));
     tensors.set(name.B, {
       shape: shapes.B,
       async *pieces() {
@@ -100,6 +102,20 @@ export function peftTensors(
     });
   }
   return tensors;
+}
+
+/** The first rows of a matrix. @param shape of these */
+function firstRows({ pieces }: NamedTensor, shape: readonly number[]): NamedTensor {
+  return {
+    shape,
+    async *pieces() {
+      let left = shape.reduce((product, n) => product * n, 1);
+      for await (const piece of pieces()) {
+        if (left > 0) yield piece.subarray(0, left);
+        left -= piece.length;
+      }
+    },
+  };
 }
 
 async function wholeOf({ shape, pieces }: NamedTensor): Promise<Float32Array> {
@@ -112,7 +128,7 @@ async function wholeOf({ shape, pieces }: NamedTensor): Promise<Float32Array> {
   return whole;
 }
 
-/** @param stacked [E·n·out, r] */
+/** @param stacked [E·n·out, r], and what lies behind */
 function fusedB(fused: Fused, stacked: Float32Array): Float32Array {
   const { experts, projections, rank, rows } = fused;
   const [height, width] = shapesOf(fused).B;
