@@ -4,7 +4,7 @@ import { expectShape } from "../parts/expect_shape.ts";
 import productsText from "./block_products.wgsl" with { type: "text" };
 import sumsText from "./block_sums.wgsl" with { type: "text" };
 import { composeProducts } from "./parts/compose.ts";
-import type { TokenRuns } from "./token_runs.ts";
+import { type TokenRuns, tokensOfBlock } from "./token_runs.ts";
 
 const productsCode = composeProducts(productsText);
 const LANES = 64;
@@ -14,6 +14,13 @@ const TK = 16;
 
 /** Elements of blocks' sums that are kept at a time, at most. */
 const mostSums = 2 ** 24;
+
+/**
+ * Blocks whose sums are kept at a time. As many for a pass of many short runs as for one of few long ones, so that a plan of
+ * memory holds for both: twice the blocks of a pass that is one run.
+ */
+const blocksAtOnce = (tokens: number, elements: number): number =>
+  Math.max(1, Math.min(Math.floor(mostSums / elements), Math.ceil(2 * tokens / tokensOfBlock)));
 
 /** The factors of sums over tokens. */
 export interface TokenFactors {
@@ -52,12 +59,12 @@ export function addTokenSums(
   const LX = columns <= 16 ? 4 : rows <= 16 ? 16 : 8;
   const LY = LANES / LX;
   const [all] = blocks.shape;
-  const atOnce = Math.max(1, Math.floor(mostSums / c.size));
+  const atOnce = blocksAtOnce(tokens, c.size);
   for (let firstBlock = 0; firstBlock < all; firstBlock += atOnce) {
     const count = Math.min(atOnce, all - firstBlock);
     const share = tokens * count / all;
     gpu.scope(() => {
-      const sums = gpu.tensor([count, rows, columns], "f32", "sums of blocks");
+      const sums = gpu.tensor([atOnce, rows, columns], "f32", "sums of blocks");
       gpu.dispatch(
         { label, code: productsCode, defines: { LX, LY, TK } },
         { rows, columns, strideA, strideB, firstA, firstB, firstBlock },

@@ -23,7 +23,7 @@ export interface TokenRuns {
 }
 
 /** So few that a pass has blocks for every core, and so many that adding them is little beside making them. */
-const tokensOfBlock = 256;
+export const tokensOfBlock = 256;
 
 /**
  * Runs that fill a batch.
