@@ -87,23 +87,17 @@ fn main(
   let placeB = min((params.firstB + firstColumn) / 4u + vectorB, strideB - 1u);
   //#endif
 
+  //#if AHEAD
   //#for n 0 LY*RM*TK/4/(LX*LY)
   var valueA$n: vec4<f32>;
+  //#include gemm_tiled_load_a N=n AT="0u"
   //#endfor
   //#for n 0 LX*RN*TK/4/(LX*LY)
   var valueB$n: vec4<f32>;
+  //#include gemm_tiled_load_b N=n AT="0u"
   //#endfor
-  //#if AHEAD
-  {
-    //#include gemm_tiled_load AT="0u"
-  }
   //#endif
   for (var k = 0u; k < params.depth; k += $(TK)u) {
-    //#if !AHEAD
-    {
-      //#include gemm_tiled_load AT="k"
-    }
-    //#endif
     // Terms beyond the depth are 0 in A, and anything finite in B.
     //#for n 0 LY*RM*TK/4/(LX*LY)
     //#if n*LX*LY+LX*LY > LY*RM*TK/4
@@ -111,11 +105,15 @@ fn main(
     //#else
     {
     //#endif
+      //#if !AHEAD
+      var valueA$n: vec4<f32>;
+      //#include gemm_tiled_load_a N=n AT="k"
+      //#endif
       //#if LAYOUT == 2
       let term = termA + $(n*LX*LY/(LY*RM/4))u;
       tileA[term][vectorA] = select(vec4<f32>(0.0), valueA$n, k + term < params.depth);
       //#else
-      let isTerm = k + sliceA * 4u < params.depth;
+      let isTerm = (k / 4u + sliceA) * 4u < params.depth;
       tileA[sliceA][rowA + $(n*LX*LY*4/TK)u] = select(vec4<f32>(0.0), valueA$n, isTerm);
       //#endif
     }
@@ -126,6 +124,10 @@ fn main(
     //#else
     {
     //#endif
+      //#if !AHEAD
+      var valueB$n: vec4<f32>;
+      //#include gemm_tiled_load_b N=n AT="k"
+      //#endif
       //#if LAYOUT == 0
       let column = rowB + $(n*LX*LY*4/TK)u;
       tileB[sliceB][column % 4u * $(LX*RN/4+1)u + column / 4u] = valueB$n;
@@ -137,7 +139,12 @@ fn main(
     workgroupBarrier();
     //#if AHEAD
     if (k + $(TK)u < params.depth) {
-      //#include gemm_tiled_load AT="(k+"+TK+"u)"
+      //#for n 0 LY*RM*TK/4/(LX*LY)
+      //#include gemm_tiled_load_a N=n AT="(k+"+TK+"u)"
+      //#endfor
+      //#for n 0 LX*RN*TK/4/(LX*LY)
+      //#include gemm_tiled_load_b N=n AT="(k+"+TK+"u)"
+      //#endfor
     }
     //#endif
     //#for s 0 TK/4

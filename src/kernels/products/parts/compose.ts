@@ -11,7 +11,8 @@ import gemm_matrix_put_across from "./gemm_matrix_put_across.wgsl" with { type: 
 import gemm_matrix_runs_load from "./gemm_matrix_runs_load.wgsl" with { type: "text" };
 import gemm_start from "./gemm_start.wgsl" with { type: "text" };
 import gemm_start_vector from "./gemm_start_vector.wgsl" with { type: "text" };
-import gemm_tiled_load from "./gemm_tiled_load.wgsl" with { type: "text" };
+import gemm_tiled_load_a from "./gemm_tiled_load_a.wgsl" with { type: "text" };
+import gemm_tiled_load_b from "./gemm_tiled_load_b.wgsl" with { type: "text" };
 import gemm_write from "./gemm_write.wgsl" with { type: "text" };
 import gemm_write_vector from "./gemm_write_vector.wgsl" with { type: "text" };
 
@@ -27,7 +28,8 @@ const own: Parts = {
   gemm_matrix_runs_load,
   gemm_start,
   gemm_start_vector,
-  gemm_tiled_load,
+  gemm_tiled_load_a,
+  gemm_tiled_load_b,
   gemm_write,
   gemm_write_vector,
 };
