@@ -31,6 +31,7 @@ interface AttentionKernel {
   readonly tiled: string;
   readonly owned: "queries" | "keys";
   readonly rows: 32 | 64;
+  readonly isBackward: boolean;
 }
 
 const forward: AttentionKernel = {
@@ -38,12 +39,14 @@ const forward: AttentionKernel = {
   tiled: composeAttention(forwardTiledText),
   owned: "queries",
   rows: 64,
+  isBackward: false,
 };
 const backwardQueries: AttentionKernel = {
   broadcast: composeAttention(backwardQueriesText),
   tiled: composeAttention(backwardQueriesTiledText),
   owned: "queries",
   rows: 64,
+  isBackward: true,
 };
 // Two sums are kept of each row.
 const backwardKeys: AttentionKernel = {
@@ -51,10 +54,14 @@ const backwardKeys: AttentionKernel = {
   tiled: composeAttention(backwardKeysTiledText),
   owned: "keys",
   rows: 32,
+  isBackward: true,
 };
 
-/** Rows a backward walk by broadcasts takes at a time. */
-const backwardBlock = 8;
+/**
+ * Rows that a backward walk takes at a time, by broadcasts, and where all lanes load the same. Its sums run on across blocks,
+ * so that no bits depend on it.
+ */
+const backwardBlock = { broadcast: 8, uniform: 4 };
 
 /** T packed tokens of sequences, one after the other. */
 export interface AttentionInputs {
@@ -80,24 +87,22 @@ export interface AttentionOutputs {
 
 /** The largest head size whose loops are unrolled: a CPU's driver would compile longer ones for minutes. */
 const mostUnrolled = 16;
-/** The most rows that a lane owns, which share what it loads; an unrolled loop has no room for a second. */
-const mostOwned = { queries: 4, keys: 2 };
+/**
+ * The most rows that a lane owns, which share what it loads. An unrolled loop has room for a second one where all lanes
+ * load the same rows, few at a time.
+ */
+const mostOwned = { queries: 4, keys: 2, unrolled: 1, uniform: 2 };
 
 interface AttentionLaunch extends AttentionShape {
   readonly tokens: number;
-  /**
-   * Rows that a walk by broadcasts takes at a time: part of the sum's order in the forward pass, free in the backward
-   * passes, whose sums run on across blocks.
-   */
-  readonly block: number;
 }
 
 /** The kernel of a launch and its workgroups. A lane that broadcasts owns several heads' queries of a token, or keys. */
 function variantOf(
   gpu: Gpu,
-  { broadcast, tiled, owned, rows }: AttentionKernel,
+  { broadcast, tiled, owned, rows, isBackward }: AttentionKernel,
   variant: AttentionVariant,
-  { tokens, heads, kvHeads, headDim, block }: AttentionLaunch,
+  { tokens, heads, kvHeads, headDim }: AttentionLaunch,
 ): { code: string; defines: Defines; grid: Grid } {
   const isOfKeys = owned === "keys";
   if (variant === "tiled") {
@@ -106,9 +111,15 @@ function variantOf(
     return { code: tiled, defines, grid };
   }
   const UNROLL = headDim <= mostUnrolled;
-  const most = UNROLL ? 1 : mostOwned[owned];
   const LANES = variant === "broadcast" ? 8 : 4;
-  const common = { D: headDim, BLOCK: block, LANES, UNROLL, PAGE: pageTokens };
+  // Mesa loads what all lanes have in common once. The forward pass has 16 rows at a time, too many for two heads.
+  const UNIFORM = UNROLL && LANES === 8 && isBackward;
+  const most = mostOwned[UNIFORM ? "uniform" : UNROLL ? "unrolled" : owned];
+  const BLOCK = isBackward ? backwardBlock[UNIFORM ? "uniform" : "broadcast"] : attentionBlock;
+  const common = {
+    ...{ D: headDim, BLOCK, LANES, UNROLL, PAGE: pageTokens },
+    ...(isBackward ? { UNIFORM, LOADS: UNIFORM ? BLOCK : BLOCK / LANES } : {}),
+  };
   if (isOfKeys) {
     return {
       code: broadcast,
@@ -153,7 +164,7 @@ export function attentionForward(
   expectShape("attention", "output", output, [tokens, heads, headDim]);
   expectShape("attention", "statistics", statistics, [2, tokens, heads]);
   const { queries, keys, values, segments } = inputs;
-  const launch = { tokens, ...shape, block: attentionBlock };
+  const launch = { tokens, ...shape };
   const { code, defines, grid } = variantOf(gpu, forward, variant, launch);
   const { defines: scoring, parameters } = scoringOf(shape);
   gpu.dispatch(
@@ -215,7 +226,7 @@ export function attentionPaged(
   expectShape(operation, "segments", segments, [tokens, 4], "u32");
   expectShape(operation, "pageTable", pageTable, [-1], "u32");
   expectShape(operation, "output", output, [tokens, heads, headDim]);
-  const launch = { tokens, ...shape, block: attentionBlock };
+  const launch = { tokens, ...shape };
   const { code, defines, grid } = variantOf(gpu, forward, variant, launch);
   const { defines: scoring, parameters } = scoringOf(shape);
   gpu.dispatch(
@@ -252,7 +263,7 @@ export function attentionBackward(
   expectShape("attention backward", "statistics", statistics, [2, tokens, heads]);
   expectShape("attention backward", "outputGradient", outputGradient, [tokens, heads, headDim]);
   expectShape("attention backward", "dQkv", dQkv, [tokens, (heads + 2 * kvHeads) * headDim]);
-  const launch = { tokens, ...shape, block: backwardBlock };
+  const launch = { tokens, ...shape };
   const ofQueries = variantOf(gpu, backwardQueries, variant, launch);
   const ofKeys = variantOf(gpu, backwardKeys, variant, launch);
   const { defines: scoring, parameters: ofScoring } = scoringOf(shape);

@@ -7,7 +7,8 @@
 // p and dS as in attention_backward_queries.wgsl, which has run before and left delta.
 //
 // A lane owns $KEYS keys of one key/value head, $LANES tokens apart; a workgroup's are neighbouring tokens. Its
-// lanes walk the queries together, one walk for each segment in the tile, and broadcast them as in attention.wgsl.
+// lanes walk the queries together, one walk for each segment in the tile and broadcast them as in
+// attention.wgsl, or where heads are small all load the same (UNIFORM).
 
 //#include attention_backward_bindings OF="keys"
 
@@ -53,15 +54,16 @@ fn main(
 
     for (var head = kvHead * groupSize; head < (kvHead + 1u) * groupSize; head++) {
       for (var block = max(start, first); block < stop; block += $(BLOCK)u) {
-        //#for g 0 BLOCK/LANES
-        let query$g = min(block + $(g*LANES)u + lane, stop - 1u) * params.heads + head;
+        //#for g 0 LOADS
+        //#include attention_walked G=g
+        let ofWalk$g = min(walked$g, stop - 1u);
+        let query$g = ofWalk$g * params.heads + head;
         let row$g = query$g * chunks;
         let log2Sum$g = statistics[query$g] * 1.4426950408889634;
         let delta$g = statistics[params.tokens * params.heads + query$g];
         //#if WINDOW
-        let walkedRow$g = min(block + $(g*LANES)u + lane, stop - 1u);
-        let walkedSegment$g = segments[walkedRow$g];
-        let walkedAt$g = walkedSegment$g.w + walkedRow$g - walkedSegment$g.x;
+        let walkedSegment$g = segments[ofWalk$g];
+        let walkedAt$g = walkedSegment$g.w + ofWalk$g - walkedSegment$g.x;
         //#endif
         //#endfor
         //#for o 0 KEYS
@@ -75,13 +77,15 @@ fn main(
           let x$o = k$o[entry(c)];
           let y$o = v$o[entry(c)];
           //#endfor
-          //#for g 0 BLOCK/LANES
+          //#if !UNIFORM
+          //#for g 0 LOADS
           let q$g = load_queries(row$g + c);
           let dO$g = load_outputGradient(row$g + c);
           //#endfor
+          //#endif
           //#for i 0 BLOCK
-          let queryRow$i = subgroupBroadcast(q$((i-i%LANES)/LANES), $(i%LANES)u);
-          let gradientRow$i = subgroupBroadcast(dO$((i-i%LANES)/LANES), $(i%LANES)u);
+          //#include attention_walked_row J=i NAME="queryRow" FROM="queries" HELD="q"
+          //#include attention_walked_row J=i NAME="gradientRow" FROM="outputGradient" HELD="dO"
           //#for o 0 KEYS
           //#for n 0 4
           s$(o)_$i = fma(x$o[$n], queryRow$i[$n], s$(o)_$i);
@@ -91,10 +95,18 @@ fn main(
           //#endfor
         }
         //#for i 0 BLOCK
+        //#if UNIFORM
+        let shift$i = log2Sum$i;
+        let offset$i = delta$i;
+        //#if WINDOW
+        let position$i = walkedAt$i;
+        //#endif
+        //#else
         let shift$i = subgroupBroadcast(log2Sum$((i-i%LANES)/LANES), $(i%LANES)u);
         let offset$i = subgroupBroadcast(delta$((i-i%LANES)/LANES), $(i%LANES)u);
         //#if WINDOW
         let position$i = subgroupBroadcast(walkedAt$((i-i%LANES)/LANES), $(i%LANES)u);
+        //#endif
         //#endif
         //#for o 0 KEYS
         //#if WINDOW
@@ -114,17 +126,19 @@ fn main(
         //#endfor
         //#endfor
         for (var c = 0u; c < chunks; c++) {
-          //#for g 0 BLOCK/LANES
+          //#if !UNIFORM
+          //#for g 0 LOADS
           let q$g = load_queries(row$g + c);
           let dO$g = load_outputGradient(row$g + c);
           //#endfor
+          //#endif
           //#for o 0 KEYS
           var keySum$o = dK$o[entry(c)];
           var valueSum$o = dV$o[entry(c)];
           //#endfor
           //#for i 0 BLOCK
-          let queryRow$i = subgroupBroadcast(q$((i-i%LANES)/LANES), $(i%LANES)u);
-          let gradientRow$i = subgroupBroadcast(dO$((i-i%LANES)/LANES), $(i%LANES)u);
+          //#include attention_walked_row J=i NAME="queryRow" FROM="queries" HELD="q"
+          //#include attention_walked_row J=i NAME="gradientRow" FROM="outputGradient" HELD="dO"
           //#for o 0 KEYS
           keySum$o = fma(vec4<f32>(dS$(o)_$i), queryRow$i, keySum$o);
           valueSum$o = fma(vec4<f32>(p$(o)_$i), gradientRow$i, valueSum$o);

@@ -4,7 +4,8 @@
 //
 // and where scores are capped (CAP) that times 1 - (score / cap)^2,
 //
-// keys j in ascending order from the sequence's first. Lanes, walks and segments as in attention.wgsl.
+// keys j in ascending order from the sequence's first. Lanes, walks and segments as in attention.wgsl; where heads are
+// small all lanes load the same keys (UNIFORM), for two heads each, and broadcast none.
 // (FlashAttention-2, Dao 2023, with the probabilities recomputed from the saved log-sum-exp.)
 
 //#include attention_backward_bindings OF="queries"
@@ -49,8 +50,9 @@ fn main(
 
     //#include attention_window_start
     for (var block = begin; block <= lastKey; block += $(BLOCK)u) {
-      //#for g 0 BLOCK/LANES
-      let row$g = rowOfKey(segment, start, min(block + $(g*LANES)u + lane, lastKey)) * stride + kvAt;
+      //#for g 0 LOADS
+      //#include attention_walked G=g
+      let row$g = rowOfKey(segment, start, min(walked$g, lastKey)) * stride + kvAt;
       //#endfor
       //#for h 0 HEADS
       //#for j 0 BLOCK
@@ -63,13 +65,15 @@ fn main(
         let x$h = q$h[entry(c)];
         let y$h = dO$h[entry(c)];
         //#endfor
-        //#for g 0 BLOCK/LANES
+        //#if !UNIFORM
+        //#for g 0 LOADS
         let k$g = load_keys(row$g + c);
         let v$g = load_values(row$g + c);
         //#endfor
+        //#endif
         //#for j 0 BLOCK
-        let key$j = subgroupBroadcast(k$((j-j%LANES)/LANES), $(j%LANES)u);
-        let value$j = subgroupBroadcast(v$((j-j%LANES)/LANES), $(j%LANES)u);
+        //#include attention_walked_row J=j NAME="key" FROM="keys" HELD="k"
+        //#include attention_walked_row J=j NAME="value" FROM="values" HELD="v"
         //#for h 0 HEADS
         //#for n 0 4
         s$(h)_$j = fma(x$h[$n], key$j[$n], s$(h)_$j);
@@ -97,14 +101,16 @@ fn main(
       //#endfor
       //#endfor
       for (var c = 0u; c < chunks; c++) {
-        //#for g 0 BLOCK/LANES
+        //#if !UNIFORM
+        //#for g 0 LOADS
         let k$g = load_keys(row$g + c);
         //#endfor
+        //#endif
         //#for h 0 HEADS
         var sum$h = dQ$h[entry(c)];
         //#endfor
         //#for j 0 BLOCK
-        let key$j = subgroupBroadcast(k$((j-j%LANES)/LANES), $(j%LANES)u);
+        //#include attention_walked_row J=j NAME="key" FROM="keys" HELD="k"
         //#for h 0 HEADS
         sum$h = fma(vec4<f32>(dS$(h)_$j), key$j, sum$h);
         //#endfor

@@ -21,6 +21,8 @@ import attention_tile_stage from "./attention_tile_stage.wgsl" with { type: "tex
 import attention_tile_sum from "./attention_tile_sum.wgsl" with { type: "text" };
 import attention_tile_sum_step from "./attention_tile_sum_step.wgsl" with { type: "text" };
 import attention_tile_walked from "./attention_tile_walked.wgsl" with { type: "text" };
+import attention_walked from "./attention_walked.wgsl" with { type: "text" };
+import attention_walked_row from "./attention_walked_row.wgsl" with { type: "text" };
 import attention_window from "./attention_window.wgsl" with { type: "text" };
 import attention_window_start from "./attention_window_start.wgsl" with { type: "text" };
 import counted from "./counted.wgsl" with { type: "text" };
@@ -49,6 +51,8 @@ const own: Parts = {
   attention_tile_sum,
   attention_tile_sum_step,
   attention_tile_walked,
+  attention_walked,
+  attention_walked_row,
   attention_window,
   attention_window_start,
   counted,
