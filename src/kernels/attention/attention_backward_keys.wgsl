@@ -7,8 +7,8 @@
 // p and dS as in attention_backward_queries.wgsl, which has run before and left delta.
 //
 // A lane owns $KEYS keys of one key/value head, $LANES tokens apart; a workgroup's are neighbouring tokens. Its
-// lanes walk the queries together, one walk for each segment in the tile and broadcast them as in
-// attention.wgsl, or where heads are small all load the same (UNIFORM).
+// lanes walk the queries together, one walk for each segment in the tile, and broadcast them as in attention.wgsl, or
+// where heads are small all load the same ones (UNIFORM).
 
 //#include attention_backward_bindings OF="keys"
 
